@@ -95,7 +95,7 @@ py::dict named_steps() {
     steps["NOTE"] = static_cast<int>(STROBE_RECIPE_NOTE);
     steps["CONSTANT"] = static_cast<int>(STROBE_RECIPE_CONSTANT);
     steps["NUMBER"] = static_cast<int>(STROBE_RECIPE_NUMBER);
-    steps["PLACE"] = static_cast<int>(STROBE_RECIPE_PLACE);
+    steps["LOCATION"] = static_cast<int>(STROBE_RECIPE_LOCATION);
     steps["TURN"] = static_cast<int>(STROBE_RECIPE_TURN);
     steps["SLOT"] = static_cast<int>(STROBE_RECIPE_SLOT);
     steps["PICK"] = static_cast<int>(STROBE_RECIPE_PICK);
@@ -194,7 +194,7 @@ py::dict named_constants() {
     constants["SWEEP_SIGNED_MOST"] = static_cast<int>(STROBE_RECIPE_SWEEP_SIGNED_MOST);
     constants["COLUMNS"] = static_cast<int>(STROBE_RECIPE_COLUMNS);
     constants["COLUMN_NUMBERS"] = static_cast<int>(STROBE_RECIPE_COLUMN_NUMBERS);
-    constants["COLUMN_PLACES"] = static_cast<int>(STROBE_RECIPE_COLUMN_PLACES);
+    constants["COLUMN_LOCATIONS"] = static_cast<int>(STROBE_RECIPE_COLUMN_LOCATIONS);
     constants["MAX_NUMBERS"] = static_cast<int>(STROBE_RECIPE_MAX_NUMBERS);
     return constants;
 }

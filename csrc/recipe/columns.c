@@ -18,11 +18,11 @@ uint32_t strobe_column_lowest_bit(uint64_t bits) {
 
 /* Room for numbers. 0 where there is no more. */
 static int recipe_take_room(struct recipe_columns* columns, struct recipe_column* column) {
-    uint32_t place;
-    for (place = 0; place < STROBE_RECIPE_COLUMNS; place++) {
-        if (columns->taken >> place & 1) continue;
-        columns->taken |= 1u << place;
-        column->place = place + 1;
+    uint32_t slot;
+    for (slot = 0; slot < STROBE_RECIPE_COLUMNS; slot++) {
+        if (columns->taken >> slot & 1) continue;
+        columns->taken |= 1u << slot;
+        column->slot = slot + 1;
         return 1;
     }
     return 0;
@@ -31,9 +31,9 @@ static int recipe_take_room(struct recipe_columns* columns, struct recipe_column
 int strobe_column_spread(struct recipe_columns* columns, struct recipe_column* column) {
     uint64_t number = column->first, *numbers;
     uint32_t turn;
-    if (column->place) return 1;
+    if (column->slot) return 1;
     if (!recipe_take_room(columns, column)) return 0;
-    numbers = columns->numbers[column->place - 1];
+    numbers = columns->numbers[column->slot - 1];
     for (turn = 0; turn < columns->count; turn++, number += column->apart) numbers[turn] = number;
     return 1;
 }
@@ -41,10 +41,10 @@ int strobe_column_spread(struct recipe_columns* columns, struct recipe_column* c
 int strobe_column_copy(struct recipe_columns* columns, const struct recipe_column* from, struct recipe_column* to) {
     uint32_t turn;
     *to = *from;
-    if (!from->place) return 1;
+    if (!from->slot) return 1;
     if (!recipe_take_room(columns, to)) return 0;
     for (turn = 0; turn < columns->count; turn++)
-        columns->numbers[to->place - 1][turn] = columns->numbers[from->place - 1][turn];
+        columns->numbers[to->slot - 1][turn] = columns->numbers[from->slot - 1][turn];
     return 1;
 }
 
@@ -52,7 +52,7 @@ struct recipe_column strobe_column_everywhere(const struct recipe_columns* colum
     struct recipe_column column;
     column.first = number.value;
     column.apart = 0;
-    column.place = 0;
+    column.slot = 0;
     column.bad = number.status == STROBE_RECIPE_OK ? 0 : strobe_column_all_turns(columns);
     column.fault = number;
     return column;
@@ -75,7 +75,7 @@ struct recipe_word strobe_column_fault(const struct recipe_run* run, uint32_t st
 
 int strobe_column_is_even(const struct recipe_columns* columns, const struct recipe_column* column, uint64_t* last) {
     *last = column->first + (columns->count - 1) * column->apart;
-    return !column->place && column->apart + RECIPE_EVEN_APART < 2 * RECIPE_EVEN_APART &&
+    return !column->slot && column->apart + RECIPE_EVEN_APART < 2 * RECIPE_EVEN_APART &&
            column->first + RECIPE_EVEN_LIMIT < 2 * RECIPE_EVEN_LIMIT &&
            *last + RECIPE_EVEN_LIMIT < 2 * RECIPE_EVEN_LIMIT;
 }
@@ -95,7 +95,7 @@ static int recipe_load_evenly(struct recipe_run* run, struct recipe_column* colu
     uint64_t address = column->first, apart = column->apart, *numbers;
     uint32_t done = 0;
     if (!recipe_take_room(columns, column)) return 0;
-    numbers = columns->numbers[column->place - 1];
+    numbers = columns->numbers[column->slot - 1];
     while (done < columns->count) {
         uint32_t got = 0;
         if (run->executed < run->most_steps)
@@ -114,7 +114,7 @@ static int recipe_load_evenly(struct recipe_run* run, struct recipe_column* colu
 /* At addresses that are put down. */
 static void recipe_load_each(struct recipe_run* run, struct recipe_column* column, uint64_t offset, uint32_t width) {
     struct recipe_columns* columns = &run->columns;
-    uint64_t* numbers = columns->numbers[column->place - 1];
+    uint64_t* numbers = columns->numbers[column->slot - 1];
     uint32_t turn = 0;
     for (; turn < columns->count; turn++) {
         if (column->bad >> turn & 1) {
@@ -145,7 +145,7 @@ int strobe_column_load(struct recipe_run* run, struct recipe_column* column, uin
         return 1;
     }
     run->executed += columns->count / 4;
-    if (!column->place && !column->bad && column->apart < 1u << 31) {
+    if (!column->slot && !column->bad && column->apart < 1u << 31) {
         column->first += offset;
         return recipe_load_evenly(run, column, width);
     }

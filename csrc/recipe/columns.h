@@ -10,16 +10,16 @@ static inline uint64_t strobe_column_all_turns(const struct recipe_columns* colu
 }
 
 /* Whether it is the same number in all turns. */
-static inline int strobe_column_is_same(const struct recipe_column* column) { return !column->place && !column->apart; }
+static inline int strobe_column_is_same(const struct recipe_column* column) { return !column->slot && !column->apart; }
 
 static inline uint64_t strobe_column_number(const struct recipe_columns* columns, const struct recipe_column* column,
                                             uint32_t turn) {
-    return column->place ? columns->numbers[column->place - 1][turn] : column->first + turn * column->apart;
+    return column->slot ? columns->numbers[column->slot - 1][turn] : column->first + turn * column->apart;
 }
 
 static inline void strobe_column_give_back(struct recipe_columns* columns, struct recipe_column* column) {
-    if (column->place) columns->taken &= ~(1u << (column->place - 1));
-    column->place = 0;
+    if (column->slot) columns->taken &= ~(1u << (column->slot - 1));
+    column->slot = 0;
 }
 
 static inline void strobe_column_move(struct recipe_columns* columns, struct recipe_column* to,

@@ -29,7 +29,7 @@ static uint32_t recipe_end_of_loop(const struct recipe_run* run, uint32_t at) {
     return run->count;
 }
 
-/* The loop's place goes bad, which ends it. */
+/* The loop's location goes bad, which ends it. */
 static int recipe_ends_at(struct recipe_loop* loop, uint32_t status, uint64_t address) {
     loop->start.status = status;
     loop->start.value = address;
@@ -193,7 +193,7 @@ static int recipe_to_used_slot(struct recipe_run* run, struct recipe_loop* loop)
     return 0;
 }
 
-/* To the next turn's place; 0 where there is none, or what it needs cannot be read. */
+/* To the next turn's location; 0 where there is none, or what it needs cannot be read. */
 static int recipe_advance(struct recipe_run* run, struct recipe_loop* loop) {
     if (loop->step->op != STROBE_RECIPE_REPEAT && loop->step->op != STROBE_RECIPE_REPEAT_MANY &&
         strobe_recipe_step_budget_exhausted(run))
@@ -242,13 +242,13 @@ static void recipe_finish_loop(struct recipe_run* run, struct recipe_loop* loop,
         }
         recipe_write_nodes(run, loop, nodes, !is_over);
     }
-    run->place = loop->before;
+    run->location = loop->before;
     run->pending_count = loop->pending;
     if (!recipe_is_walk(loop->step) || recipe_has_item(loop->step)) return;
     if (!is_over) recipe_ends_at(loop, STROBE_RECIPE_FULL, loop->start.value);
-    if (loop->start.status != STROBE_RECIPE_OK) run->place = loop->start;
+    if (loop->start.status != STROBE_RECIPE_OK) run->location = loop->start;
     if (loop->before.status != STROBE_RECIPE_NULL || loop->before.step + 1 != loop->first) return;
-    run->place.status = STROBE_RECIPE_OK; /* a walk from null: it has no nodes */
+    run->location.status = STROBE_RECIPE_OK; /* a walk from null: it has no nodes */
 }
 
 void strobe_recipe_abandon(struct recipe_run* run) {
@@ -262,11 +262,11 @@ void strobe_recipe_abandon(struct recipe_run* run) {
 
 /* A loop's item is there before its turns are known. */
 static uint32_t recipe_add_loop_item(struct recipe_run* run, struct recipe_loop* loop) {
-    struct recipe_word zero = run->place;
+    struct recipe_word zero = run->location;
     zero.value = 0;
     if (zero.status == STROBE_RECIPE_NULL) zero.status = STROBE_RECIPE_OK;
     loop->item = run->output->item_count;
-    if (zero.status != STROBE_RECIPE_OK) zero.value = run->place.value;
+    if (zero.status != STROBE_RECIPE_OK) zero.value = run->location.value;
     return strobe_recipe_note(run, zero);
 }
 
@@ -290,7 +290,7 @@ static int recipe_take_bounds(struct recipe_run* run, struct recipe_loop* loop) 
         loop->turns = (uint32_t)limit.value;
     if (limit.status == STROBE_RECIPE_OK) return 1;
     loop->turns = 0;
-    if (op != STROBE_RECIPE_REPEAT_MANY && run->place.status == STROBE_RECIPE_OK) run->place = limit;
+    if (op != STROBE_RECIPE_REPEAT_MANY && run->location.status == STROBE_RECIPE_OK) run->location = limit;
     return 1;
 }
 
@@ -307,7 +307,7 @@ static int recipe_has_turn(struct recipe_run* run, struct recipe_loop* loop) {
 
 static uint32_t recipe_begin(struct recipe_run* run, const struct strobe_recipe_step* step) {
     struct recipe_loop* loop = &run->loops[run->loop_count];
-    struct recipe_word before = run->place;
+    struct recipe_word before = run->location;
     uint32_t end = recipe_end_of_loop(run, run->at);
     if (end == run->count || run->loop_count == STROBE_RECIPE_MAX_LOOPS) return STROBE_RECIPE_MALFORMED;
     loop->step = step;
@@ -316,13 +316,13 @@ static uint32_t recipe_begin(struct recipe_run* run, const struct strobe_recipe_
     loop->slot = 0;
     if (!recipe_take_bounds(run, loop)) return STROBE_RECIPE_MALFORMED;
     if (recipe_has_item(step) && recipe_add_loop_item(run, loop) != STROBE_RECIPE_OK) return STROBE_RECIPE_FULL;
-    loop->start = run->place;
+    loop->start = run->location;
     loop->before = before;
     loop->pending = run->pending_count;
     loop->kept = run->kept_count;
     loop->numbers = run->number_count;
     if (recipe_has_turn(run, loop)) {
-        run->place = loop->start;
+        run->location = loop->start;
         run->loop_count++;
     } else {
         recipe_finish_loop(run, loop, 1);
@@ -344,7 +344,7 @@ static uint32_t recipe_next(struct recipe_run* run) {
         run->loop_count--;
         return STROBE_RECIPE_OK;
     }
-    run->place = loop->start;
+    run->location = loop->start;
     run->at = loop->first;
     return STROBE_RECIPE_OK;
 }

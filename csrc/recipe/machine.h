@@ -14,7 +14,7 @@ struct recipe_word {
 enum { STROBE_RECIPE_SCAN_WORDS = 64 }; /* that SCAN reads at once */
 
 struct recipe_loop {
-    struct recipe_word before; /* the place at the first turn; it is that at the end, too */
+    struct recipe_word before; /* the location at the first turn; it is that at the end, too */
     struct recipe_word start;  /* of the turn that is under way */
     uint64_t end;              /* CHAIN, TREE: the node that is none */
     uint64_t limit;            /* CHAIN: of nodes; SLOTS: of slots; BTREE: the height of this turn's node */
@@ -23,7 +23,7 @@ struct recipe_loop {
     uint32_t first; /* index of step */
     uint32_t turns, turn;
     uint32_t item;    /* CHAIN, TREE, SLOTS, BTREE: the index of theirs, which is filled in at the end */
-    uint32_t kept;    /* places that were kept when it began */
+    uint32_t kept;    /* locations that were kept when it began */
     uint32_t pending; /* BRANCHES: nodes of the loops around it that are still to come */
     uint32_t numbers; /* and numbers */
 };
@@ -35,7 +35,7 @@ struct recipe_column {
     uint64_t apart;
     uint64_t bad;             /* a bit for each turn for which it is */
     struct recipe_word fault; /* of the first of these */
-    uint32_t place;           /* 1 more than that of its numbers; 0: none */
+    uint32_t slot;            /* 1 more than the index of its numbers; 0: none */
 };
 
 enum { STROBE_RECIPE_LANES = 64 }; /* turns at once: bits of a word */
@@ -46,9 +46,9 @@ struct recipe_columns {
     uint32_t taken; /* a bit for each column of `numbers` */
     uint32_t set_variables;
     uint32_t number_count, kept_count;
-    struct recipe_column place;
+    struct recipe_column location;
     struct recipe_column stack[STROBE_RECIPE_COLUMN_NUMBERS];
-    struct recipe_column kept[STROBE_RECIPE_COLUMN_PLACES];
+    struct recipe_column kept[STROBE_RECIPE_COLUMN_LOCATIONS];
     struct recipe_column variables[STROBE_RECIPE_MAX_VARIABLES];
     uint64_t numbers[STROBE_RECIPE_COLUMNS][STROBE_RECIPE_LANES];
 };
@@ -59,7 +59,7 @@ struct recipe_run {
     strobe_recipe_reader read;
     void* context;
     struct strobe_recipe_output* output;
-    struct recipe_word place;
+    struct recipe_word location;
     struct recipe_word kept[STROBE_RECIPE_MAX_NESTING];
     struct recipe_word numbers[STROBE_RECIPE_MAX_NUMBERS];
     struct recipe_loop loops[STROBE_RECIPE_MAX_LOOPS];

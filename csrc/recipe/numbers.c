@@ -146,7 +146,7 @@ uint64_t strobe_recipe_extended(uint64_t number, uint32_t width, int is_signed) 
 }
 
 static struct recipe_word recipe_loaded(struct recipe_run* run, const struct strobe_recipe_step* step) {
-    struct recipe_word number = run->place;
+    struct recipe_word number = run->location;
     if (number.status != STROBE_RECIPE_OK) return number;
     number = strobe_recipe_number_at(run, number.value + (uint64_t)step->operand, step->width);
     if (number.status == STROBE_RECIPE_OK && step->count)
@@ -172,8 +172,8 @@ static uint32_t recipe_push_new(struct recipe_run* run, const struct strobe_reci
                 return STROBE_RECIPE_MALFORMED;
             number = recipe_loaded(run, step);
             break;
-        case STROBE_RECIPE_PLACE:
-            number = run->place;
+        case STROBE_RECIPE_LOCATION:
+            number = run->location;
             if (number.status == STROBE_RECIPE_OK) number.value += (uint64_t)step->operand;
             break;
         case STROBE_RECIPE_TURN:
@@ -197,25 +197,25 @@ static uint32_t recipe_push_new(struct recipe_run* run, const struct strobe_reci
 static uint32_t recipe_go(struct recipe_run* run) {
     struct recipe_word number;
     if (!strobe_recipe_pop(run, &number)) return STROBE_RECIPE_MALFORMED;
-    if (run->place.status != STROBE_RECIPE_OK) return STROBE_RECIPE_OK;
+    if (run->location.status != STROBE_RECIPE_OK) return STROBE_RECIPE_OK;
     if (number.status == STROBE_RECIPE_OK && !number.value) {
-        number = run->place;
+        number = run->location;
         number.status = STROBE_RECIPE_NULL;
         number.step = run->at;
     }
-    run->place = number;
+    run->location = number;
     return STROBE_RECIPE_OK;
 }
 
 static uint32_t recipe_require(struct recipe_run* run) {
     struct recipe_word number;
     if (!strobe_recipe_pop(run, &number)) return STROBE_RECIPE_MALFORMED;
-    if (run->place.status != STROBE_RECIPE_OK) return STROBE_RECIPE_OK;
+    if (run->location.status != STROBE_RECIPE_OK) return STROBE_RECIPE_OK;
     if (number.status != STROBE_RECIPE_OK) {
-        run->place = number;
+        run->location = number;
     } else if (!number.value) {
-        run->place.status = STROBE_RECIPE_BROKEN;
-        run->place.step = run->at;
+        run->location.status = STROBE_RECIPE_BROKEN;
+        run->location.step = run->at;
     }
     return STROBE_RECIPE_OK;
 }
@@ -296,7 +296,7 @@ uint32_t strobe_recipe_count(struct recipe_run* run, const struct strobe_recipe_
     switch (step->op) {
         case STROBE_RECIPE_CONSTANT:
         case STROBE_RECIPE_NUMBER:
-        case STROBE_RECIPE_PLACE:
+        case STROBE_RECIPE_LOCATION:
         case STROBE_RECIPE_TURN:
         case STROBE_RECIPE_SLOT:
         case STROBE_RECIPE_PICK:

@@ -128,13 +128,13 @@ class ProcessMemory {
 
 // What a recipe reads first, before anything depends on memory.
 void add_known_spans(const std::vector<strobe_recipe_step>& steps, std::vector<Span>* spans) {
-    std::uint64_t place = 0, total = 0;
+    std::uint64_t location = 0, total = 0;
     for (const strobe_recipe_step& step : steps) {
         std::uint64_t size = 0, offset = 0;
         if (step.op == STROBE_RECIPE_BASE) {
-            place = static_cast<std::uint64_t>(step.operand);
+            location = static_cast<std::uint64_t>(step.operand);
         } else if (step.op == STROBE_RECIPE_ADD) {
-            place += static_cast<std::uint64_t>(step.operand);
+            location += static_cast<std::uint64_t>(step.operand);
         } else if (step.op == STROBE_RECIPE_READ) {
             offset = static_cast<std::uint64_t>(step.operand);
             size = step.count;
@@ -147,7 +147,7 @@ void add_known_spans(const std::vector<strobe_recipe_step>& steps, std::vector<S
         } else if (step.op != STROBE_RECIPE_SAVE) {
             return;
         }
-        const std::uint64_t address = place + offset;
+        const std::uint64_t address = location + offset;
         if (size && address + size + kWord > address && (total += size) <= kMaxAhead)
             spans->push_back(words_around(address, size));
         if (step.op == STROBE_RECIPE_DEREF) return;

@@ -3,9 +3,9 @@
 #include "machine.h"
 
 static void recipe_fail(struct recipe_run* run, uint32_t status, uint64_t address) {
-    run->place.status = status;
-    run->place.value = address;
-    run->place.step = run->at;
+    run->location.status = status;
+    run->location.value = address;
+    run->location.step = run->at;
 }
 
 static uint64_t recipe_number_of(const uint8_t* bytes, uint32_t width) {
@@ -29,27 +29,27 @@ struct recipe_word strobe_recipe_number_at(struct recipe_run* run, uint64_t addr
 
 int strobe_recipe_step_budget_exhausted(struct recipe_run* run) { return ++run->executed >= run->most_steps; }
 
-/* The word at an address; where it cannot be read the place fails with it. */
+/* The word at an address; where it cannot be read the location fails with it. */
 static int recipe_word_at(struct recipe_run* run, uint64_t address, uint64_t* word) {
     struct recipe_word found = strobe_recipe_number_at(run, address, 8);
     *word = found.value;
-    if (found.status != STROBE_RECIPE_OK) run->place = found;
+    if (found.status != STROBE_RECIPE_OK) run->location = found;
     return found.status == STROBE_RECIPE_OK;
 }
 
 static void recipe_dereference(struct recipe_run* run, int64_t offset) {
-    uint64_t word, from = run->place.value + (uint64_t)offset;
-    if (run->place.status != STROBE_RECIPE_OK || !recipe_word_at(run, from, &word)) return;
+    uint64_t word, from = run->location.value + (uint64_t)offset;
+    if (run->location.status != STROBE_RECIPE_OK || !recipe_word_at(run, from, &word)) return;
     if (word == 0)
         recipe_fail(run, STROBE_RECIPE_NULL, from);
     else
-        run->place.value = word;
+        run->location.value = word;
 }
 
 static void recipe_to_virtual_base(struct recipe_run* run, int64_t vtable_offset) {
     uint64_t vtable, offset;
-    if (run->place.status != STROBE_RECIPE_OK || !recipe_word_at(run, run->place.value, &vtable)) return;
-    if (recipe_word_at(run, vtable + (uint64_t)vtable_offset, &offset)) run->place.value += offset;
+    if (run->location.status != STROBE_RECIPE_OK || !recipe_word_at(run, run->location.value, &vtable)) return;
+    if (recipe_word_at(run, vtable + (uint64_t)vtable_offset, &offset)) run->location.value += offset;
 }
 
 struct strobe_recipe_item* strobe_recipe_add_item(struct recipe_run* run, struct recipe_word of) {
@@ -84,9 +84,9 @@ uint32_t strobe_recipe_note(struct recipe_run* run, struct recipe_word of) {
     return STROBE_RECIPE_OK;
 }
 
-/* `number` times `size` bytes at the place + offset. */
+/* `number` times `size` bytes at the location + offset. */
 static uint32_t recipe_read(struct recipe_run* run, struct recipe_word number, uint64_t size, int64_t offset) {
-    struct recipe_word from = run->place;
+    struct recipe_word from = run->location;
     struct strobe_recipe_item* item;
     uint64_t wanted = number.value * size;
     if (from.status == STROBE_RECIPE_OK) from.value += (uint64_t)offset;
@@ -134,7 +134,7 @@ static uint32_t recipe_read_text(struct recipe_run* run, const struct strobe_rec
     uint32_t wanted, got, width = step->width;
     uint8_t* bytes = run->output->bytes + run->output->used;
     if (width != 1 && width != 2 && width != 4) return STROBE_RECIPE_MALFORMED;
-    item = strobe_recipe_add_item(run, run->place);
+    item = strobe_recipe_add_item(run, run->location);
     if (!item) return STROBE_RECIPE_FULL;
     if (item->status != STROBE_RECIPE_OK) return STROBE_RECIPE_OK;
     wanted = recipe_room(run) / width < step->count ? recipe_room(run) / width * width : step->count * width;
@@ -153,7 +153,7 @@ static uint32_t recipe_read_text(struct recipe_run* run, const struct strobe_rec
 
 static uint32_t recipe_keep(struct recipe_run* run) {
     if (run->kept_count == STROBE_RECIPE_MAX_NESTING) return STROBE_RECIPE_MALFORMED;
-    run->kept[run->kept_count++] = run->place;
+    run->kept[run->kept_count++] = run->location;
     return STROBE_RECIPE_OK;
 }
 
@@ -161,7 +161,7 @@ static uint32_t recipe_take_back(struct recipe_run* run) {
     if (run->kept_count == 0) return STROBE_RECIPE_MALFORMED;
     if (run->loop_count && run->loops[run->loop_count - 1].kept == run->kept_count)
         return STROBE_RECIPE_MALFORMED; /* of before the loop */
-    run->place = run->kept[--run->kept_count];
+    run->location = run->kept[--run->kept_count];
     return STROBE_RECIPE_OK;
 }
 
@@ -173,7 +173,7 @@ static uint32_t recipe_to_passed(struct recipe_run* run, const struct strobe_rec
     uint32_t index;
     int is_apart = 0;
     if (!step->count || step->count > STROBE_RECIPE_MAX_PIECES) return STROBE_RECIPE_MALFORMED;
-    run->place.status = STROBE_RECIPE_OK;
+    run->location.status = STROBE_RECIPE_OK;
     for (index = 0; index < step->count; index++) {
         uint32_t number = (uint32_t)(numbers >> 8 * index & 0xff);
         if (number >= STROBE_PASSED_WORDS) return STROBE_RECIPE_MALFORMED;
@@ -184,20 +184,20 @@ static uint32_t recipe_to_passed(struct recipe_run* run, const struct strobe_rec
         run->pieces[index] = passed->words[number];
         if (number != first + index) is_apart = 1;
     }
-    run->place.value = (uint64_t)(is_apart ? run->pieces : passed->words + first);
+    run->location.value = (uint64_t)(is_apart ? run->pieces : passed->words + first);
     return STROBE_RECIPE_OK;
 }
 
 uint32_t strobe_recipe_execute(struct recipe_run* run, const struct strobe_recipe_step* step) {
     switch (step->op) {
         case STROBE_RECIPE_BASE:
-            run->place.value = (uint64_t)step->operand;
-            run->place.status = STROBE_RECIPE_OK;
+            run->location.value = (uint64_t)step->operand;
+            run->location.status = STROBE_RECIPE_OK;
             return STROBE_RECIPE_OK;
         case STROBE_RECIPE_PASSED:
             return recipe_to_passed(run, step);
         case STROBE_RECIPE_ADD:
-            if (run->place.status == STROBE_RECIPE_OK) run->place.value += (uint64_t)step->operand;
+            if (run->location.status == STROBE_RECIPE_OK) run->location.value += (uint64_t)step->operand;
             return STROBE_RECIPE_OK;
         case STROBE_RECIPE_DEREF:
             recipe_dereference(run, step->operand);
@@ -246,9 +246,9 @@ uint32_t strobe_recipe_run_on(struct recipe_run* run, const struct strobe_recipe
     run->read = read;
     run->context = context;
     run->output = output;
-    run->place.value = start;
-    run->place.status = STROBE_RECIPE_OK;
-    run->place.step = 0;
+    run->location.value = start;
+    run->location.status = STROBE_RECIPE_OK;
+    run->location.step = 0;
     run->kept_count = 0;
     run->number_count = 0;
     run->loop_count = 0;

@@ -5,7 +5,7 @@
 #define RECIPE_SCAN_STRIDE 48u /* elements that are further apart are read one by one */
 
 struct recipe_scan {
-    uint64_t place; /* of the first element's number */
+    uint64_t first; /* address of the first element's number */
     uint64_t count;
     uint64_t compared;
     uint64_t mask;
@@ -67,13 +67,13 @@ static struct recipe_word recipe_scan_all(struct recipe_run* run, const struct r
     result.status = STROBE_RECIPE_OK;
     result.step = run->at;
     while (index < scan->count) {
-        uint64_t read = strobe_recipe_numbers_at(run, scan->place + index * scan->stride, scan->stride, scan->width,
+        uint64_t read = strobe_recipe_numbers_at(run, scan->first + index * scan->stride, scan->stride, scan->width,
                                                  scan->count - index, run->scanned);
         uint64_t at;
         run->executed += (uint32_t)read;
         if (read == 0 || run->executed >= run->most_steps) {
             result.status = read == 0 ? STROBE_RECIPE_UNREADABLE : STROBE_RECIPE_FULL;
-            result.value = scan->place + index * scan->stride;
+            result.value = scan->first + index * scan->stride;
             return result;
         }
         for (at = 0; at < read; at++, index++) {
@@ -88,7 +88,7 @@ static struct recipe_word recipe_scan_all(struct recipe_run* run, const struct r
 }
 
 uint32_t strobe_recipe_scan(struct recipe_run* run, const struct strobe_recipe_step* step) {
-    struct recipe_word count, compared, result = run->place;
+    struct recipe_word count, compared, result = run->location;
     struct recipe_scan scan;
     uint32_t width = step->width;
     if (run->count - run->at < 3 || step[1].op != STROBE_RECIPE_DATA || step[2].op != STROBE_RECIPE_DATA ||
@@ -102,7 +102,7 @@ uint32_t strobe_recipe_scan(struct recipe_run* run, const struct strobe_recipe_s
         if (compared.status != STROBE_RECIPE_OK) {
             result = compared;
         } else {
-            scan.place = run->place.value + (uint64_t)step->operand;
+            scan.first = run->location.value + (uint64_t)step->operand;
             scan.count = count.value;
             scan.how = (uint32_t)step[1].operand;
             scan.bias = scan.how & STROBE_RECIPE_SCAN_SIGNED_ORDER ? (uint64_t)1 << 63 : 0;

@@ -27,12 +27,12 @@ static uint32_t recipe_push_loaded(struct recipe_run* run, const struct strobe_r
     struct recipe_column column;
     uint32_t width = step->width, turn;
     if ((width != 1 && width != 2 && width != 4 && width != 8) || step->count > 1) return STROBE_RECIPE_MALFORMED;
-    if (!strobe_column_copy(columns, &columns->place, &column)) return STROBE_RECIPE_MALFORMED;
+    if (!strobe_column_copy(columns, &columns->location, &column)) return STROBE_RECIPE_MALFORMED;
     if (!strobe_column_load(run, &column, (uint64_t)step->operand, width)) return STROBE_RECIPE_MALFORMED;
     if (step->count && strobe_column_is_same(&column)) {
         column.first = strobe_recipe_extended(column.first, width, 1);
     } else if (step->count) {
-        uint64_t* numbers = columns->numbers[column.place - 1];
+        uint64_t* numbers = columns->numbers[column.slot - 1];
         uint32_t unused = 64 - 8 * width;
         for (turn = 0; turn < columns->count; turn++)
             numbers[turn] = (uint64_t)((int64_t)(numbers[turn] << unused) >> unused);
@@ -41,10 +41,10 @@ static uint32_t recipe_push_loaded(struct recipe_run* run, const struct strobe_r
 }
 
 static uint32_t recipe_follow_all(struct recipe_run* run, const struct strobe_recipe_step* step) {
-    struct recipe_column* place = &run->columns.place;
-    uint64_t from = place->first + (uint64_t)step->operand;
-    if (!strobe_column_load(run, place, (uint64_t)step->operand, 8)) return STROBE_RECIPE_MALFORMED;
-    strobe_column_spoil_nulls(run, place, from);
+    struct recipe_column* location = &run->columns.location;
+    uint64_t from = location->first + (uint64_t)step->operand;
+    if (!strobe_column_load(run, location, (uint64_t)step->operand, 8)) return STROBE_RECIPE_MALFORMED;
+    strobe_column_spoil_nulls(run, location, from);
     return STROBE_RECIPE_OK;
 }
 
@@ -101,7 +101,7 @@ static int recipe_combine_all(uint32_t operation, uint32_t count, const uint64_t
 static void recipe_combine_each(struct recipe_run* run, const struct strobe_recipe_step* step, const uint64_t* left,
                                 uint32_t left_turns, const uint64_t* right, uint32_t right_turns,
                                 struct recipe_column* result) {
-    uint64_t* into = run->columns.numbers[result->place - 1];
+    uint64_t* into = run->columns.numbers[result->slot - 1];
     uint32_t turn;
     run->executed += run->columns.count / 2;
     for (turn = 0; turn < run->columns.count; turn++) {
@@ -118,7 +118,7 @@ static int recipe_combine_once(struct recipe_run* run, const struct strobe_recip
                                const struct recipe_column* left, const struct recipe_column* right,
                                struct recipe_column* result) {
     uint64_t number, left_last, right_last;
-    if (left->place || right->place) return 0;
+    if (left->slot || right->slot) return 0;
     if (!left->apart && !right->apart) {
         number = left->first;
         if (step->width == STROBE_RECIPE_AND || step->width == STROBE_RECIPE_OR)
@@ -175,7 +175,7 @@ static uint32_t recipe_calculate_all(struct recipe_run* run, const struct strobe
     uint32_t left_turns, right_turns;
     const uint64_t *left_numbers, *right_numbers;
     if (!recipe_pop_column(columns, &right) || !recipe_pop_column(columns, &left)) return STROBE_RECIPE_MALFORMED;
-    result.place = 0;
+    result.slot = 0;
     result.apart = 0;
     recipe_join_faults(run, step->width, &left, &right, &result);
     if (recipe_combine_once(run, step, &left, &right, &result)) return recipe_push_column(columns, &result);
@@ -183,15 +183,15 @@ static uint32_t recipe_calculate_all(struct recipe_run* run, const struct strobe
         (!strobe_column_is_same(&right) && !strobe_column_spread(columns, &right)))
         return STROBE_RECIPE_MALFORMED;
     run->executed += columns->count / 8;
-    result.place = left.place ? left.place : right.place; /* one of them has numbers, which are not needed any more */
-    left_turns = left.place ? ~0u : 0;
-    right_turns = right.place ? ~0u : 0;
-    left_numbers = left.place ? columns->numbers[left.place - 1] : &left.first;
-    right_numbers = right.place ? columns->numbers[right.place - 1] : &right.first;
+    result.slot = left.slot ? left.slot : right.slot; /* one of them has numbers, which are not needed any more */
+    left_turns = left.slot ? ~0u : 0;
+    right_turns = right.slot ? ~0u : 0;
+    left_numbers = left.slot ? columns->numbers[left.slot - 1] : &left.first;
+    right_numbers = right.slot ? columns->numbers[right.slot - 1] : &right.first;
     if (!recipe_combine_all(step->width, columns->count, left_numbers, left_turns, right_numbers, right_turns,
-                            columns->numbers[result.place - 1]))
+                            columns->numbers[result.slot - 1]))
         recipe_combine_each(run, step, left_numbers, left_turns, right_numbers, right_turns, &result);
-    if (left.place) strobe_column_give_back(columns, &right);
+    if (left.slot) strobe_column_give_back(columns, &right);
     return recipe_push_column(columns, &result);
 }
 
@@ -210,12 +210,12 @@ static uint32_t recipe_select_all(struct recipe_run* run) {
     }
     strobe_column_give_back(columns, &condition);
     if (!strobe_column_spread(columns, &yes)) return STROBE_RECIPE_MALFORMED;
-    numbers = columns->numbers[yes.place - 1];
+    numbers = columns->numbers[yes.slot - 1];
     run->executed += columns->count / 8;
     for (turn = 0; turn < columns->count; turn++)
         numbers[turn] = chosen >> turn & 1 ? numbers[turn] : strobe_column_number(columns, &no, turn);
     strobe_column_give_back(columns, &no);
-    condition.place = yes.place;
+    condition.slot = yes.slot;
     strobe_column_spoil(&condition, yes.bad & chosen, yes.fault);
     strobe_column_spoil(&condition, no.bad & ~chosen, no.fault);
     return recipe_push_column(columns, &condition);
@@ -239,7 +239,7 @@ static uint32_t recipe_extend_all(struct recipe_run* run, const struct strobe_re
         strobe_recipe_extended(last, width, is_signed) == last)
         return STROBE_RECIPE_OK;
     if (!strobe_column_spread(columns, column)) return STROBE_RECIPE_MALFORMED;
-    numbers = columns->numbers[column->place - 1];
+    numbers = columns->numbers[column->slot - 1];
     run->executed += columns->count / 8;
     if (is_signed)
         for (turn = 0; turn < columns->count; turn++)
@@ -252,10 +252,10 @@ static uint32_t recipe_extend_all(struct recipe_run* run, const struct strobe_re
 static void recipe_add_to_all(struct recipe_columns* columns, struct recipe_column* column, uint64_t more) {
     uint32_t turn;
     column->first += more;
-    for (turn = 0; column->place && turn < columns->count; turn++) columns->numbers[column->place - 1][turn] += more;
+    for (turn = 0; column->slot && turn < columns->count; turn++) columns->numbers[column->slot - 1][turn] += more;
 }
 
-/* What the machine does by itself, and is the same in all turns: another place, or a number. */
+/* What the machine does by itself, and is the same in all turns: another location, or a number. */
 static uint32_t recipe_do_once(struct recipe_run* run, const struct strobe_recipe_step* step) {
     struct recipe_columns* columns = &run->columns;
     struct recipe_column column;
@@ -263,8 +263,8 @@ static uint32_t recipe_do_once(struct recipe_run* run, const struct strobe_recip
     uint32_t status = strobe_recipe_execute(run, step);
     if (status != STROBE_RECIPE_OK) return status;
     if (step->op == STROBE_RECIPE_BASE || step->op == STROBE_RECIPE_PASSED) {
-        column = strobe_column_everywhere(columns, run->place);
-        strobe_column_move(columns, &columns->place, &column);
+        column = strobe_column_everywhere(columns, run->location);
+        strobe_column_move(columns, &columns->location, &column);
         return STROBE_RECIPE_OK;
     }
     if (!strobe_recipe_pop(run, &number)) return STROBE_RECIPE_MALFORMED;
@@ -274,7 +274,7 @@ static uint32_t recipe_do_once(struct recipe_run* run, const struct strobe_recip
 
 static uint32_t recipe_go_to_all(struct recipe_run* run) {
     struct recipe_columns* columns = &run->columns;
-    struct recipe_column to, before = columns->place;
+    struct recipe_column to, before = columns->location;
     if (!recipe_pop_column(columns, &to)) return STROBE_RECIPE_MALFORMED;
     strobe_column_spoil_nulls(run, &to, before.first);
     if (before.bad) { /* its faults come before those of the number */
@@ -283,7 +283,7 @@ static uint32_t recipe_go_to_all(struct recipe_run* run) {
         to.bad = joined.bad;
         to.fault = joined.fault;
     }
-    strobe_column_move(columns, &columns->place, &to);
+    strobe_column_move(columns, &columns->location, &to);
     return STROBE_RECIPE_OK;
 }
 
@@ -293,8 +293,9 @@ static uint32_t recipe_require_all(struct recipe_run* run) {
     uint64_t none;
     if (!recipe_pop_column(columns, &number)) return STROBE_RECIPE_MALFORMED;
     none = ~strobe_column_truths(columns, &number) & strobe_column_all_turns(columns) & ~number.bad;
-    strobe_column_spoil(&columns->place, number.bad, number.fault);
-    strobe_column_spoil(&columns->place, none, strobe_column_fault(run, STROBE_RECIPE_BROKEN, columns->place.first));
+    strobe_column_spoil(&columns->location, number.bad, number.fault);
+    strobe_column_spoil(&columns->location, none,
+                        strobe_column_fault(run, STROBE_RECIPE_BROKEN, columns->location.first));
     strobe_column_give_back(columns, &number);
     return STROBE_RECIPE_OK;
 }
@@ -319,14 +320,14 @@ static uint32_t recipe_column_variable(struct recipe_run* run, const struct stro
 
 static uint32_t recipe_keep_places(struct recipe_columns* columns, const struct strobe_recipe_step* step) {
     if (step->op == STROBE_RECIPE_SAVE) {
-        if (columns->kept_count == STROBE_RECIPE_COLUMN_PLACES ||
-            !strobe_column_copy(columns, &columns->place, &columns->kept[columns->kept_count]))
+        if (columns->kept_count == STROBE_RECIPE_COLUMN_LOCATIONS ||
+            !strobe_column_copy(columns, &columns->location, &columns->kept[columns->kept_count]))
             return STROBE_RECIPE_MALFORMED;
         columns->kept_count++;
         return STROBE_RECIPE_OK;
     }
     if (!columns->kept_count) return STROBE_RECIPE_MALFORMED;
-    strobe_column_move(columns, &columns->place, &columns->kept[--columns->kept_count]);
+    strobe_column_move(columns, &columns->location, &columns->kept[--columns->kept_count]);
     return STROBE_RECIPE_OK;
 }
 
@@ -341,7 +342,7 @@ static uint32_t recipe_do_for_all(struct recipe_run* run, const struct strobe_re
         case STROBE_RECIPE_BEFORE:
             return recipe_do_once(run, step);
         case STROBE_RECIPE_ADD:
-            recipe_add_to_all(columns, &columns->place, (uint64_t)step->operand);
+            recipe_add_to_all(columns, &columns->location, (uint64_t)step->operand);
             return STROBE_RECIPE_OK;
         case STROBE_RECIPE_DEREF:
             return recipe_follow_all(run, step);
@@ -350,8 +351,8 @@ static uint32_t recipe_do_for_all(struct recipe_run* run, const struct strobe_re
             return recipe_keep_places(columns, step);
         case STROBE_RECIPE_NUMBER:
             return recipe_push_loaded(run, step);
-        case STROBE_RECIPE_PLACE:
-            if (!strobe_column_copy(columns, &columns->place, &column)) return STROBE_RECIPE_MALFORMED;
+        case STROBE_RECIPE_LOCATION:
+            if (!strobe_column_copy(columns, &columns->location, &column)) return STROBE_RECIPE_MALFORMED;
             recipe_add_to_all(columns, &column, (uint64_t)step->operand);
             return recipe_push_column(columns, &column);
         case STROBE_RECIPE_TURN:
@@ -440,14 +441,14 @@ static int recipe_fold(const struct recipe_columns* columns, uint32_t kind, cons
 }
 
 /* The steps for the next turns; `column`: the numbers that they push. */
-static uint32_t recipe_sweep_block(struct recipe_run* run, uint32_t first, uint32_t count, struct recipe_word place,
+static uint32_t recipe_sweep_block(struct recipe_run* run, uint32_t first, uint32_t count, struct recipe_word location,
                                    struct recipe_column* column) {
     struct recipe_columns* columns = &run->columns;
     uint32_t index, status;
     columns->taken = 0;
     columns->set_variables = 0;
     columns->number_count = columns->kept_count = 0;
-    columns->place = strobe_column_everywhere(columns, place);
+    columns->location = strobe_column_everywhere(columns, location);
     for (index = 0; index < count; index++) {
         run->at = first + index;
         run->executed++;
@@ -460,7 +461,7 @@ static uint32_t recipe_sweep_block(struct recipe_run* run, uint32_t first, uint3
 
 uint32_t strobe_recipe_sweep(struct recipe_run* run, const struct strobe_recipe_step* step) {
     struct recipe_columns* columns = &run->columns;
-    struct recipe_word turns, place = run->place, result;
+    struct recipe_word turns, location = run->location, result;
     struct recipe_column column;
     uint32_t first = run->at + 1, kind = step->width;
     uint64_t most;
@@ -477,13 +478,13 @@ uint32_t strobe_recipe_sweep(struct recipe_run* run, const struct strobe_recipe_
         uint64_t left = most - columns->turn;
         uint32_t status;
         columns->count = left < STROBE_RECIPE_LANES ? (uint32_t)left : STROBE_RECIPE_LANES;
-        status = recipe_sweep_block(run, first, step->count, place, &column);
+        status = recipe_sweep_block(run, first, step->count, location, &column);
         if (status != STROBE_RECIPE_OK) return status;
         if (run->executed >= run->most_steps) break;
         is_over = recipe_fold(columns, kind, &column, &result);
     }
     run->at = first + step->count - 1;
-    run->place = place;
+    run->location = location;
     if (turns.status == STROBE_RECIPE_OK && !is_over && result.status == STROBE_RECIPE_OK) {
         if (columns->turn < turns.value) return STROBE_RECIPE_ENDLESS;
         if (kind == STROBE_RECIPE_SWEEP_FIRST) result.value = turns.value;

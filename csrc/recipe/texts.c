@@ -44,8 +44,8 @@ static int recipe_stands_at(struct recipe_run* run, const struct recipe_text* te
     return 1;
 }
 
-/* The next place from `at` on where the literal's first byte stands, `last` + 1 where there is none; ~0 where it cannot
-   be read. */
+/* The next address from `at` on where the literal's first byte stands, `last` + 1 where there is none; ~0 where it
+   cannot be read. */
 static uint64_t recipe_next_begin(struct recipe_run* run, const struct recipe_text* text, uint64_t at, uint64_t last) {
     uint8_t piece[RECIPE_PIECE_BYTES];
     while (at <= last && !strobe_recipe_step_budget_exhausted(run)) {
@@ -157,7 +157,7 @@ static int recipe_are_like(struct recipe_run* run, struct recipe_text* text, con
 }
 
 uint32_t strobe_recipe_test_text(struct recipe_run* run, const struct strobe_recipe_step* step) {
-    struct recipe_word result = run->place, length, second, second_length;
+    struct recipe_word result = run->location, length, second, second_length;
     struct recipe_text text, other;
     int are_two = step->op == STROBE_RECIPE_TEST_TEXTS;
     uint64_t most = 0;
@@ -175,7 +175,7 @@ uint32_t strobe_recipe_test_text(struct recipe_run* run, const struct strobe_rec
     if (!step->operand && !strobe_recipe_pop(run, &length)) return STROBE_RECIPE_MALFORMED;
     if (are_two && !strobe_recipe_pop(run, &second)) return STROBE_RECIPE_MALFORMED;
     if (are_two && !most && !strobe_recipe_pop(run, &second_length)) return STROBE_RECIPE_MALFORMED;
-    text.address = run->place.value;
+    text.address = run->location.value;
     other.address = second.value;
     if (result.status == STROBE_RECIPE_OK) result.step = run->at;
     if (are_two)
@@ -240,7 +240,7 @@ static int recipe_is_found(struct recipe_run* run, const struct recipe_table* ta
 }
 
 uint32_t strobe_recipe_match_text(struct recipe_run* run, const struct strobe_recipe_step* step) {
-    struct recipe_word result = run->place, length;
+    struct recipe_word result = run->location, length;
     struct recipe_table table;
     struct recipe_text text;
     int found;

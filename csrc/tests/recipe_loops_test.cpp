@@ -25,7 +25,7 @@ void chains_are_followed() {
     CHECK_EQUAL(
         run(memory, {base(0x4000), follow(), constant(9), constant(0), chain(9, 0), bytes(0), kNext, bytes(1), kEnd})
             .items,
-        "4000 2 1:;4000 2 1:;");  // no turns, and the place is what it was
+        "4000 2 1:;4000 2 1:;");  // no turns, and the location is what it was
     CHECK_EQUAL(
         run(memory, {base(0x1000), follow(), constant(9), constant(0), chain(9, 0), bytes(0), kNext, kEnd}).items,
         "0 0 4: 0 0 0 0 0 0 0 0;");  // from null on
@@ -33,11 +33,11 @@ void chains_are_followed() {
 
 // Nodes of 32 bytes: left, right, parent. Node n lies at 0x1000 + 32 n, the head is node 0.
 void link(Memory& memory, int node, int left, int right, int parent) {
-    const std::uint64_t place = kStart + 32 * static_cast<std::uint64_t>(node);
+    const std::uint64_t address = kStart + 32 * static_cast<std::uint64_t>(node);
     const auto at = [](int other) { return other < 0 ? 0 : kStart + 32 * static_cast<std::uint64_t>(other); };
-    memory.put(place, at(left));
-    memory.put(place + 8, at(right));
-    memory.put(place + 16, at(parent));
+    memory.put(address, at(left));
+    memory.put(address + 8, at(right));
+    memory.put(address + 16, at(parent));
 }
 
 void trees_are_walked_in_order() {
@@ -90,12 +90,12 @@ void trees_without_parents_are_walked() {
 
 // A node of 32 bytes: parent, its index there and its count of keys, two children. Node n lies at 0x1000 + 32 n.
 void put_keys(Memory& memory, int node, int parent, int index, int keys, int first, int second) {
-    const std::uint64_t place = kStart + 32 * static_cast<std::uint64_t>(node);
+    const std::uint64_t address = kStart + 32 * static_cast<std::uint64_t>(node);
     const auto at = [](int other) { return other < 0 ? 0 : kStart + 32 * static_cast<std::uint64_t>(other); };
-    memory.put(place, at(parent));
-    memory.put(place + 8, static_cast<std::uint64_t>(index | keys << 16));
-    memory.put(place + 16, at(first));
-    memory.put(place + 24, at(second));
+    memory.put(address, at(parent));
+    memory.put(address + 8, static_cast<std::uint64_t>(index | keys << 16));
+    memory.put(address + 16, at(first));
+    memory.put(address + 24, at(second));
 }
 
 void keys_of_nodes_are_walked_in_order() {
@@ -142,9 +142,9 @@ void slots_in_use_are_found() {
     memory.bytes[64 + 1] = 0x11;
     memory.bytes[64 + 17] = 0x7f;
     memory.bytes[64 + 39] = 0;
-    const auto used = [&](std::int64_t place, std::int64_t slots, std::uint32_t most) {
+    const auto used = [&](std::int64_t address, std::int64_t slots, std::uint32_t most) {
         return run(memory,
-                   {base(place), constant(slots), step(STROBE_RECIPE_SLOTS, most, -1, 0x80), bytes(0), kNext, kEnd})
+                   {base(address), constant(slots), step(STROBE_RECIPE_SLOTS, most, -1, 0x80), bytes(0), kNext, kEnd})
             .items;
     };
     CHECK_EQUAL(used(0x1040, 40, 9), "0 0 2: 3 0 0 0 0 0 0 0;103f 0 3:;102f 0 3:;1019 0 3:;");

@@ -77,7 +77,7 @@ class Recipes {
                 steps_.push_back(step(STROBE_RECIPE_NUMBER, below(2), operand() % 16, width()));
                 break;
             case 2:
-                steps_.push_back(step(STROBE_RECIPE_PLACE, 0, operand() % 16));
+                steps_.push_back(step(STROBE_RECIPE_LOCATION, 0, operand() % 16));
                 break;
             case 3:
                 steps_.push_back(step(STROBE_RECIPE_FACT, static_cast<std::uint32_t>(below(8))));

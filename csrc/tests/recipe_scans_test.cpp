@@ -10,8 +10,8 @@ using namespace strobe::test;
 
 namespace {
 
-strobe_recipe_step set(std::uint32_t place) { return step(STROBE_RECIPE_SET, place); }
-strobe_recipe_step get(std::uint32_t place) { return step(STROBE_RECIPE_GET, place); }
+strobe_recipe_step set(std::uint32_t variable) { return step(STROBE_RECIPE_SET, variable); }
+strobe_recipe_step get(std::uint32_t variable) { return step(STROBE_RECIPE_GET, variable); }
 const strobe_recipe_step kLeave = step(STROBE_RECIPE_LEAVE);
 
 strobe_recipe_step quiet(strobe_recipe_step loop) {
@@ -58,7 +58,7 @@ void loops_are_left() {
     CHECK_EQUAL(until(20), "0:8 ");
     CHECK_EQUAL(noted(memory, {constant(1), kLeave}), "status 6 ");
     CHECK_EQUAL(noted(memory, {constant(1), kDrop, repeat(3, 0), step(STROBE_RECIPE_SAVE), constant(1), kLeave, kNext}),
-                "status 6 ");  // with a place kept
+                "status 6 ");  // with a location kept
     // one that is bad leaves nothing
     CHECK_EQUAL(noted(memory, {base(0x4000), repeat(3, 0), step(STROBE_RECIPE_TURN), set(1), number(8), kLeave, kNext,
                                get(1), kNote, kDrop}),
@@ -83,7 +83,7 @@ void quiet_walks_tell_by_their_place() {
                               calc(STROBE_RECIPE_PLUS),
                               set(0),
                               kNext,
-                              step(STROBE_RECIPE_PLACE),
+                              step(STROBE_RECIPE_LOCATION),
                               constant(0),
                               calc(STROBE_RECIPE_BIT_AND),
                               get(0),

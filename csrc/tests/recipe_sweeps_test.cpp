@@ -15,8 +15,8 @@ using Steps = std::vector<strobe_recipe_step>;
 constexpr std::uint32_t kMostTurns = 300;
 constexpr int kBodies = 20'000;
 
-strobe_recipe_step set(std::uint32_t place) { return step(STROBE_RECIPE_SET, place); }
-strobe_recipe_step get(std::uint32_t place) { return step(STROBE_RECIPE_GET, place); }
+strobe_recipe_step set(std::uint32_t variable) { return step(STROBE_RECIPE_SET, variable); }
+strobe_recipe_step get(std::uint32_t variable) { return step(STROBE_RECIPE_GET, variable); }
 
 Steps joined(std::initializer_list<Steps> parts) {
     Steps all;
@@ -85,7 +85,7 @@ class Bodies {
     std::int64_t small() { return static_cast<std::int64_t>(below(40)) - 20; }
     void put(const strobe_recipe_step& one) { steps_.push_back(one); }
 
-    void place(int depth) {
+    void location(int depth) {
         switch (below(3)) {
             case 0:  // an array's element
                 put(base(static_cast<std::int64_t>(kStart + below(2100))));
@@ -95,7 +95,7 @@ class Bodies {
                     put(calc(STROBE_RECIPE_LESS));
                     put(step(STROBE_RECIPE_REQUIRE));
                 }
-                put(step(STROBE_RECIPE_PLACE, 0, below(2) ? 0 : small()));
+                put(step(STROBE_RECIPE_LOCATION, 0, below(2) ? 0 : small()));
                 if (below(5) == 0) {
                     put(step(STROBE_RECIPE_SAVE));
                     number(depth + 1);
@@ -135,7 +135,7 @@ class Bodies {
                     put(get(1));
                     break;
                 }
-                place(depth);
+                location(depth);
                 put(step(STROBE_RECIPE_NUMBER, static_cast<std::uint32_t>(below(2)), small(), width()));
                 break;
             case 5:

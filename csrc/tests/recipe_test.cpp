@@ -76,7 +76,7 @@ void loops_and_conditions() {
                 "1000 0 3: 2;1000 0 8: 2 3;");
     CHECK_EQUAL(
         run(memory, {base(0x4000), number(1), when(1), bytes(1), constant(1), many(2), bytes(1), kNext, kEnd}).items,
-        "4000 2 6:;");  // a bad number leaves out; a bad place is an item
+        "4000 2 6:;");  // a bad number leaves out; a bad location is an item
 }
 
 // What operations give, as an expression of C would.
@@ -133,7 +133,7 @@ void numbers_are_calculated() {
         run(memory, {constant(3), constant(4), step(STROBE_RECIPE_PICK, 1), kNote, kDrop, kDrop, kDrop, kEnd}).items,
         "0 0 3: 3 0 0 0 0 0 0 0;");
     CHECK_EQUAL(
-        run(memory, {base(0x1000), step(STROBE_RECIPE_PLACE, 0, 2), step(STROBE_RECIPE_GO), bytes(1), kEnd}).items,
+        run(memory, {base(0x1000), step(STROBE_RECIPE_LOCATION, 0, 2), step(STROBE_RECIPE_GO), bytes(1), kEnd}).items,
         "1002 0 3: 0;");
     CHECK_EQUAL(run(memory, {base(0x1000), constant(0), step(STROBE_RECIPE_GO), bytes(1), kEnd}).items, "1000 1 2:;");
 }
@@ -148,7 +148,7 @@ void what_is_required_decides_whether_the_place_is_good() {
     CHECK_EQUAL(
         run(memory, {base(0x1000), constant(0), require, constant(0x1000), step(STROBE_RECIPE_GO), bytes(1), kEnd})
             .items,
-        "1000 5 2:;");  // a place that is bad stays so
+        "1000 5 2:;");  // a location that is bad stays so
     CHECK_EQUAL(run(memory, {require, kEnd}).status, static_cast<std::uint32_t>(STROBE_RECIPE_MALFORMED));
 }
 

@@ -27,10 +27,10 @@ Json = dict[str, Any]
 @click.option("--where", metavar="EXPRESSION", help="Only events for which it holds: '$threadName == 'main''.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document.")
 def compare(session_id: str, other_id: str, contains: str | None, where: str | None, as_json: bool) -> None:
-    """In what SESSION differs from OTHER: functions that were called more often, the first call that differs in each
-    thread, and values that differ in calls that are otherwise alike.
+    """Show how SESSION differs from OTHER: functions that were called more often, the first call that differs in each
+    thread, and values that differ in otherwise equal calls.
 
-    Times, addresses and thread ids are left aside. Threads are compared in pairs, by their names and order.
+    Times, addresses and thread ids are ignored. Threads are paired by their names and order.
     """
     wanted = EventFilter(function=None if contains is None else TextMatch(contains=contains), where=where)
     with closing(SessionManager()) as manager, announced("comparing"):

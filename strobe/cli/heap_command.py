@@ -34,7 +34,7 @@ def _time(_: click.Context, param: click.Parameter, text: str | None) -> int | N
 @click.option("--top", type=click.IntRange(1, 1000), default=10, show_default=True, help="So many stacks.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document.")
 def heap(session_id: str, from_ns: int | None, to_ns: int | None, top: int, as_json: bool) -> None:
-    """Memory that the program of SESSION holds, by the stacks that have allocated it, most first.
+    """Show memory that the program of SESSION has allocated and not freed, by stack, largest first.
 
     Trace @heap from the launch on: `strobe run -t @heap --keep ./server`.
     """

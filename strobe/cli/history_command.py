@@ -48,10 +48,10 @@ def history(
     last: int | None,
     as_json: bool,
 ) -> None:
-    """In which events of SESSION the ADDRESS is found and as what: how often, first and last.
+    """Show in which events of SESSION the ADDRESS appears and as what: how often, first and last.
 
-    It is an argument, a result, a pointer in what these lead to or in a watch, or it lies in memory that was recorded
-    there: trace with a depth for that. With --limit, --after, --desc, --last or --json the events are listed.
+    It may be an argument, a result, a pointer in a structure behind these or in a watch, or lie in memory that was
+    recorded there (trace with a depth for that). With --limit, --after, --desc, --last or --json the events are listed.
     """
     is_listed = as_json or desc or not (limit is None and after is None and last is None)
     wanted = EventFilter(

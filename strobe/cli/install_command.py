@@ -24,15 +24,17 @@ _CLIENT = click.Choice(list(CLIENTS))
 @click.argument("clients", nargs=-1, type=_CLIENT, metavar="[CLIENT]...")
 @click.option("--project", type=click.Path(exists=True, file_okay=False), metavar="DIR", help="For this project alone.")
 @click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
-@click.option("--print", "prints", is_flag=True, help="Print what belongs into the files, to be put there by hand.")
-@click.option("--no-skill", is_flag=True, help="Without the page that tells an agent when to use Strobe and how.")
+@click.option("--print", "prints", is_flag=True, help="Print the entries, to add them by hand.")
+@click.option(
+    "--no-skill", is_flag=True, help="Do not install the page that tells an agent when and how to use Strobe."
+)
 def install(clients: Sequence[str], project: str | None, dry_run: bool, prints: bool, no_skill: bool) -> None:
-    """Make Strobe known to coding agents: claude, codex, gemini, opencode, vscode, cursor, windsurf, zed,
-    claude-desktop. Without CLIENT to all that are found on this machine.
+    """Add Strobe to coding agents: claude, codex, gemini, opencode, vscode, cursor, windsurf, zed, claude-desktop.
+    Without CLIENT, to all that are found on this machine.
 
-    One entry of each agent's list of MCP servers is set; all else in the file stays as it is, comments too, and the
-    file as it was stays beside it (FILE.before-strobe). Doing it again changes nothing. VS Code has its list in each
-    project: --project.
+    This sets one entry in each agent's list of MCP servers. The rest of the file stays as it is, comments included,
+    and a copy of the file is kept beside it (FILE.before-strobe). Running it again changes nothing. VS Code has one
+    list per project: use --project.
     """
     chosen = _chosen(clients)
     executable = _executable()
@@ -61,9 +63,9 @@ def install(clients: Sequence[str], project: str | None, dry_run: bool, prints: 
 @click.option("--project", type=click.Path(exists=True, file_okay=False), metavar="DIR", help="For this project alone.")
 @click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
 def uninstall(clients: Sequence[str], project: str | None, dry_run: bool) -> None:
-    """Take Strobe out of the lists of coding agents; without CLIENT of all of them, and its page of advice, too.
+    """Remove Strobe from coding agents. Without CLIENT, from all of them, with its page of advice.
 
-    A server of that name that is not Strobe, and a page that you have changed, stay.
+    A server of that name that is not Strobe, and a page that you have changed, are left alone.
     """
     every = [one for one in CLIENTS.values() if one.place(installing.home(), _folder(project)) is not None]
     chosen = [CLIENTS[name] for name in clients] or every

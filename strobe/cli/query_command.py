@@ -71,7 +71,9 @@ def _read(parse: Callable[[str, str], _T], text: str, param: click.Parameter) ->
 )
 @click.option("--select", multiple=True, metavar="EXPRESSION", help="Only this value of each event; may be repeated.")
 @click.option("--inside", metavar="FUNCTION", help="Only within calls of this function (a name or pattern).")
-@click.option("--inside-where", metavar="EXPRESSION", help="Of these only calls for which it holds: '$return == 0'.")
+@click.option(
+    "--inside-where", metavar="EXPRESSION", help="Of --inside, only calls for which this holds: '$return == 0'."
+)
 @click.option("--caller", metavar="TEXT", help="Calls made by functions whose name contains TEXT.")
 @click.option("--depth", type=click.IntRange(0), metavar="N", help="Calls below N traced ones.")
 @click.option("--desc", is_flag=True, help="The newest first.")

@@ -11,7 +11,7 @@ from typing import Any, cast
 from strobe import _abi
 from strobe.model import Event, EventType
 from strobe.timeline import crashes, snapshots
-from strobe.timeline.decode.plans import Plan
+from strobe.timeline.decode.call_values import CallDecoder
 from strobe.timeline.moments import event_id
 from strobe.timeline.reader import SessionReader, Thread
 from strobe.timeline.selection import Conditions, Selection
@@ -35,7 +35,7 @@ class EventDecoder:
         self._names = reader.code_names()
         self._threads = reader.threads()
         self._pid = reader.record().pid
-        self._plans: dict[tuple[int, bool], Plan] = {}
+        self._decoders: dict[tuple[int, bool], CallDecoder] = {}
 
     def page(self, rows: Sequence[Sequence[Any]]) -> list[Event]:
         """Events of strobe_calls rows (CALL_COLUMNS first), the host's among them filled in from strobe.db."""
@@ -56,11 +56,11 @@ class EventDecoder:
         session_id = self._reader.session_id
         returns = symbol.returns if symbol else None
         is_enter = kind == _abi.RECORD_ENTER
-        plan = self._plans.get((function_id, is_enter))
-        if plan is None:
-            plan = self._plans[function_id, is_enter] = Plan(symbol, is_enter)
-        name_at = self._names.at(self._reader.segment.ticks_of(number)) if plan.has_code else None
-        arguments, value, extras = plan.values(blob or b"", bool(flags & HAS_MORE), name_at)
+        decoder = self._decoders.get((function_id, is_enter))
+        if decoder is None:
+            decoder = self._decoders[function_id, is_enter] = CallDecoder(symbol, is_enter)
+        name_at = self._names.at(self._reader.segment.ticks_of(number)) if decoder.has_code else None
+        arguments, value, extras = decoder.values(blob or b"", bool(flags & HAS_MORE), name_at)
         if symbol is not None and symbol.is_probe:
             return Event(
                 id=event_id(session_id, number),

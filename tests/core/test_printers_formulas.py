@@ -41,8 +41,8 @@ def interpreted(steps: Steps) -> int | None:
 
 
 def unfolded(wanted: formula.Formula, members: Members) -> Steps:
-    """The steps of a formula whose numbers are not constants: PLACE + n from place 0 on."""
-    return tuple(("PLACE", 0, 0, step[3]) if step[0] == "CONSTANT" else step for step in _steps(wanted, members))
+    """The steps of a formula whose numbers are not constants: LOCATION + n from location 0 on."""
+    return tuple(("LOCATION", 0, 0, step[3]) if step[0] == "CONSTANT" else step for step in _steps(wanted, members))
 
 
 def _steps(wanted: formula.Formula, members: Members) -> Steps:
@@ -54,7 +54,7 @@ def _steps(wanted: formula.Formula, members: Members) -> Steps:
     inner = iter([_steps(operand, members) for operand in _in_order(wanted)])
     found: list[tuple[str, int, int, int]] = []
     for step in steps:
-        found += next(inner) if step == ("PLACE", 0, 0, 0) else (step,)
+        found += next(inner) if step == ("LOCATION", 0, 0, 0) else (step,)
     return tuple(found)
 
 

@@ -65,8 +65,7 @@ _AT_RETURN_HELP = (
 _ON_HELP = "Show what -w and --watch-js name only in these functions; may be repeated."
 
 _STACK_HELP = (
-    "With each call and each probe, but those of returns, its callers, N of them, 1 to 32: 'from post till.cpp:12 < "
-    "main till.cpp:30'."
+    "Record up to N callers, 1 to 32, with each call and each probe: 'from post till.cpp:12 < main till.cpp:30'."
 )
 
 
@@ -122,9 +121,9 @@ def run(
 
     The call tree and the totals go to standard error or FILE. The program keeps its own stdin, stdout and
     stderr, and its exit status becomes that of `strobe run`: 128 + N when signal N ended it, 127 when it was not found,
-    126 when it cannot be executed. It is 125 when the report is incomplete because of an error, and that is said.
+    126 when it cannot be executed. It is 125 when the report is incomplete because of an error, which is printed.
 
-    Signals go to the program. The second SIGTERM, or the third Ctrl-C in a row, kills it and ends Strobe at once.
+    Signals are passed to the program. The second SIGTERM, or the third Ctrl-C in a row, kills it and ends Strobe at once.
     """
     if on and not watches and not scripts:
         raise click.UsageError("--on goes with -w or --watch-js: it says where a variable is watched")

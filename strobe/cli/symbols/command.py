@@ -77,11 +77,11 @@ def symbols(
     verbose: bool,
     as_json: bool,
 ) -> None:
-    """Say what is in BINARY, a program or library, without running it.
+    """Show what is in BINARY, a program or library, without running it.
 
-    Without anything else, a summary. With PATTERN its functions: foo::bar, foo::*, foo::**, *, @file:NAME, @usercode,
-    or @lib:NAME for what it exports. Addresses are those of the file, before it is loaded. Exit status 1 where
-    something that was asked for is not there.
+    By default, a summary. With PATTERN, its functions: foo::bar, foo::*, foo::**, *, @file:NAME, @usercode,
+    or @lib:NAME for what it exports. Addresses are those of the file, before it is loaded. The exit status is 1
+    if something was not found.
     """
     folder = str(Path(root or ".").absolute())
     parsed = [Pattern.parse(text, folder) for text in patterns]

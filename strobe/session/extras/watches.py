@@ -213,7 +213,7 @@ def shape_at(location: ValueLocation, scope: Scope) -> Shape:
 def read_steps(location: ValueLocation, shape: Shape) -> tuple[bytes, int, int]:
     """The whole recipe, and how many bytes and items it gives at most."""
     if location.is_value:
-        location.recipe.numbers((("PLACE", 0, 0, 0),))
+        location.recipe.numbers((("LOCATION", 0, 0, 0),))
         location.recipe.note()
         location.recipe.drop()
     else:

@@ -189,7 +189,7 @@ class Shaping:
         count, row = stated or 0, row_of(array)
         width = character_width(row)
         if stated is None:  # a flexible one, as the last member
-            text = None if width is None else EndedText(width, (), (("PLACE", 0, 0, 0),), 0)
+            text = None if width is None else EndedText(width, (), (("LOCATION", 0, 0, 0),), 0)
             return text or shapes.Nothing("<length not known>")
         if width is not None:
             return shapes.Characters(width, min(count * width, TEXT_CHARACTERS * width + width))

@@ -501,7 +501,7 @@ class Compiler(ABC):
         how = CONSTANTS[_TEXT_SIGNS[sign]]
         if isinstance(right, Text):
             test = steps(("TEST_TEXTS", how, 0, left.most), ("DATA", 0, 0, right.most))
-            both = (*right.rows, *steps(("PLACE", 0, 0, 0)), *left.rows, *test)
+            both = (*right.rows, *steps(("LOCATION", 0, 0, 0)), *left.rows, *test)
             found = Number(both, height=8, is_truth=True)
             return terms.opposite(found) if sign == "!=" else found
         test = steps(("TEST_TEXT", how, len(right.data), left.most), *data_steps(right.data))

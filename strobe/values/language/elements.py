@@ -104,7 +104,7 @@ class Complete(WithLoops):
                 *set_variable(found, terms.variable(where)),
                 *leave,
                 *steps(("NEXT", 0, 0, 0)),
-                *set_variable(found, terms.known(terms.variable(found), Number(steps(("PLACE", 0, 0, 0))))),
+                *set_variable(found, terms.known(terms.variable(found), Number(steps(("LOCATION", 0, 0, 0))))),
             )
 
         def make() -> ValueLocation:
@@ -181,7 +181,7 @@ class Complete(WithLoops):
             term = terms.as_number(self.value(of))
         except ExpressionError:
             location = self.location(of)  # of what has no number
-            return Number((*rows_of(location), *steps(("PLACE", 0, 0, 0)))), False
+            return Number((*rows_of(location), *steps(("LOCATION", 0, 0, 0)))), False
         match term:
             case Literal():
                 return constant(1), False

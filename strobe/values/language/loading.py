@@ -78,14 +78,14 @@ def characters(location: ValueLocation) -> Number | None:
     """Where its characters begin, of one byte each; None of what has none."""
     before, plain = rows_of(location), location.type.bare
     if isinstance(plain, Pointer) and plain.target.bare.size == 1:
-        load = ("PLACE", 0, 0, 0) if location.is_value else ("NUMBER", 8, 0, 0)
+        load = ("LOCATION", 0, 0, 0) if location.is_value else ("NUMBER", 8, 0, 0)
         return Number((*before, *steps(load)), Kind.UNSIGNED_LONG)
     found = text_object(location.type)
     if found is not None and found.unit == 1 and not found.is_libcxx:
         return Number((*before, *steps(("NUMBER", 8, 0, found.pointer_offset))), Kind.UNSIGNED_LONG)
     is_row = isinstance(plain, Array) and len(plain.dimensions) == 1 and plain.element.bare.size == 1
     if is_row and not location.is_value:
-        return Number((*before, *steps(("PLACE", 0, 0, 0))), Kind.UNSIGNED_LONG)
+        return Number((*before, *steps(("LOCATION", 0, 0, 0))), Kind.UNSIGNED_LONG)
     return None
 
 
@@ -165,7 +165,7 @@ def _are_ints(enum: Enum) -> bool:
 def _of_value(before: Rows, type_: Type, at: int) -> Term:
     """Of a location that is the value: a pointer, or a number that lies nowhere, spread with its sign over 64 bits."""
     plain = type_.bare
-    load = (*before, *steps(("PLACE", 0, 0, 0)))
+    load = (*before, *steps(("LOCATION", 0, 0, 0)))
     if isinstance(plain, Scalar) and plain.encoding is Encoding.FLOAT:
         return _as_float(load, plain, at)
     if isinstance(plain, Scalar | Enum):

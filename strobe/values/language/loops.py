@@ -95,7 +95,7 @@ def _of_key(
             *set_variable(found, terms.chosen(variable(one), variable(where), variable(found))),
             *variable(one).rows,
             *steps(("LEAVE", 0, 0, 0), ("NEXT", 0, 0, 0)),
-            *set_variable(found, terms.known(variable(found), Number(steps(("PLACE", 0, 0, 0))))),
+            *set_variable(found, terms.known(variable(found), Number(steps(("LOCATION", 0, 0, 0))))),
         )
 
     def make() -> ValueLocation:
@@ -116,7 +116,7 @@ def nodes_of(location: ValueLocation, walk: Walk, where: int) -> tuple[Rows, Row
         before += (*rows(walk.valid), Row(steps(("REQUIRE", 0, 0, 0))[0], f"<no valid {location.type.name}>"))
     before += (*rows(walk.bounds), *rows(walk.first), *steps(("GO", 0, 0, 0)))
     before += (quiet(walk.loop, _MOST_TURNS, walk.operand, walk.width),)
-    return before, set_variable(where, Number(steps(("PLACE", 0, 0, walk.at)))), _at_variable(where, walk.type)
+    return before, set_variable(where, Number(steps(("LOCATION", 0, 0, walk.at)))), _at_variable(where, walk.type)
 
 
 def _at_variable(where: int, type_: Type) -> Callable[[], ValueLocation]:
@@ -233,9 +233,9 @@ def _over_slots(
     element = _at_variable(where, type_)
     each = (
         *set_variable(index, Number(steps(("TURN", 0, 0, 0)))),
-        *set_variable(where, Number(steps(("PLACE", 0, 0, at)))),
+        *set_variable(where, Number(steps(("LOCATION", 0, 0, at)))),
     )
-    after = set_variable(walked, joined("BIT_AND", Number(steps(("PLACE", 0, 0, 0))), constant(0)))
+    after = set_variable(walked, joined("BIT_AND", Number(steps(("LOCATION", 0, 0, 0))), constant(0)))
     loop = _Loop(before, (begin,), each, variable(index), after=after, doubt=variable(walked), height=height)
     return _looped(compiler, node, loop, element, own)
 

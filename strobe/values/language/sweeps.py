@@ -11,27 +11,27 @@ _SAME, _EVEN, _EACH = range(3)  # in all turns; from one turn to the next; for e
 _ONCE = ("CONSTANT", "FACT", "BEFORE")
 _MOST_COLUMNS = CONSTANTS["COLUMNS"] - 2  # one step may need two more
 _MOST_NUMBERS = CONSTANTS["COLUMN_NUMBERS"]
-_MOST_PLACES = CONSTANTS["COLUMN_PLACES"]
+_MOST_LOCATIONS = CONSTANTS["COLUMN_LOCATIONS"]
 _KINDS = {"any": "ANY", "all": "ALL", "first": "FIRST", "count": "COUNT", "sum": "SUM", "min": "LEAST", "max": "MOST"}
 
 
 @dataclass
 class _Columns:
-    """What the steps so far have: how each number, the place, those that are kept and variables differ by turn."""
+    """What the steps so far have: how each number, the location, those that are kept and variables differ by turn."""
 
     stack: list[int] = field(default_factory=list)
     kept: list[int] = field(default_factory=list)
     variables: dict[int, int] = field(default_factory=dict)
-    place: int = _SAME
+    location: int = _SAME
     columns: int = 0  # the most that are put down at once
     numbers: int = 0
-    places: int = 0
+    locations: int = 0
 
     def measure(self) -> None:
-        every = (*self.stack, *self.kept, *self.variables.values(), self.place)
+        every = (*self.stack, *self.kept, *self.variables.values(), self.location)
         self.columns = max(self.columns, every.count(_EACH))
         self.numbers = max(self.numbers, len(self.stack))
-        self.places = max(self.places, len(self.kept))
+        self.locations = max(self.locations, len(self.kept))
 
 
 def swept(name: str, body: Rows, own: Number, many: int, most: int, at: int, low: Number) -> Number | None:
@@ -76,7 +76,7 @@ def _fits(body: Rows) -> bool:
             found.measure()
     except IndexError:
         return False
-    is_small = found.columns <= _MOST_COLUMNS and found.numbers <= _MOST_NUMBERS and found.places <= _MOST_PLACES
+    is_small = found.columns <= _MOST_COLUMNS and found.numbers <= _MOST_NUMBERS and found.locations <= _MOST_LOCATIONS
     return is_small and len(found.stack) == 1 and not found.kept
 
 
@@ -84,19 +84,19 @@ def _do(found: _Columns, name: str, count: int) -> bool:
     stack = found.stack
     match name:
         case "BASE" | "PASSED":
-            found.place = _SAME
+            found.location = _SAME
         case "ADD":
             pass
         case "DEREF":
-            found.place = _SAME if found.place == _SAME else _EACH
+            found.location = _SAME if found.location == _SAME else _EACH
         case "SAVE":
-            found.kept.append(found.place)
+            found.kept.append(found.location)
         case "RESTORE":
-            found.place = found.kept.pop()
+            found.location = found.kept.pop()
         case "NUMBER":
-            stack.append(_SAME if found.place == _SAME else _EACH)
-        case "PLACE":
-            stack.append(found.place)
+            stack.append(_SAME if found.location == _SAME else _EACH)
+        case "LOCATION":
+            stack.append(found.location)
         case "TURN":
             stack.append(_EVEN)
         case "PICK":
@@ -104,7 +104,7 @@ def _do(found: _Columns, name: str, count: int) -> bool:
         case "DROP" | "REQUIRE":
             stack.pop()
         case "GO":
-            found.place = stack.pop()
+            found.location = stack.pop()
         case "SET":
             found.variables[count] = stack.pop()
         case "GET":

@@ -197,7 +197,7 @@ def add_number(
             recipe.numbers((("NUMBER", 8, 0, 0),))
         elif one.name in ("cfa", "frame base"):
             to_base(one.name)
-            recipe.numbers((("PLACE", 0, 0, 0),))
+            recipe.numbers((("LOCATION", 0, 0, 0),))
         else:
             for number, part in enumerate(one.parts):
                 push(part, height + number)

@@ -328,7 +328,7 @@ class _Compiler:
             raise _wrong(of, f"it is {location.type.name}, which cannot be indexed")
         else:
             return location
-        location.recipe.numbers((("PLACE", 0, 0, 0), *index, ("CONSTANT", 0, 0, stride), ("TIMES", 0, 0, 0)))
+        location.recipe.numbers((("LOCATION", 0, 0, 0), *index, ("CONSTANT", 0, 0, stride), ("TIMES", 0, 0, 0)))
         location.recipe.numbers((("PLUS", 0, 0, 0),))
         location.recipe.go()
         return location
@@ -503,7 +503,7 @@ def go_to_character(location: ValueLocation, index: Steps, absent: str) -> bool:
     location.recipe.numbers((*index, ("NUMBER", 8, 0, found.length_offset), ("LESS", 0, 0, 0)))
     location.refused[location.recipe.require()] = absent
     location.recipe.dereference(found.pointer_offset)
-    location.recipe.numbers((("PLACE", 0, 0, 0), *index, ("PLUS", 0, 0, 0)))
+    location.recipe.numbers((("LOCATION", 0, 0, 0), *index, ("PLUS", 0, 0, 0)))
     location.recipe.go()
     location.type = Scalar("char", 1, None, Encoding.SIGNED_CHAR, None)
     return True

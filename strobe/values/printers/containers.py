@@ -16,7 +16,7 @@ from strobe.values.model import Problem, Rows, Shown, mapping
 from strobe.values.printers.conditions import MOST, add_if, none_of, refusal
 
 MAX_ELEMENTS = 100
-_PLACE, _TURN = ("PLACE", 0, 0, 0), ("TURN", 0, 0, 0)
+_LOCATION, _TURN = ("LOCATION", 0, 0, 0), ("TURN", 0, 0, 0)
 _PLUS, _TIMES, _DIVIDED, _MODULO = ((name, 0, 0, 0) for name in ("PLUS", "TIMES", "DIVIDED", "MODULO"))
 
 
@@ -90,7 +90,7 @@ class Container(Shape):
 
     @abstractmethod
     def add_walk(self, recipe: Recipe) -> None:
-        """The steps to all elements from the container's place on."""
+        """The steps to all elements from the container's location on."""
 
     @abstractmethod
     def walked(self, part: Part, decoding: Decoding) -> tuple[list[Shown], int, Problem | None]:
@@ -136,8 +136,8 @@ class Sequence(Container):
         count, block = decoding.next(), decoding.next()
         shown = min(count.number, MAX_ELEMENTS)
         whole = Part(block.data.ljust(shown * self.stride, b"\0"), 0, block.address, part.name)
-        places = (whole.at(at * self.stride, f"{part.name}[{at}]") for at in range(shown))
-        elements = [self.element.value(place, decoding) for place in places]
+        parts = (whole.at(at * self.stride, f"{part.name}[{at}]") for at in range(shown))
+        elements = [self.element.value(item, decoding) for item in parts]
         bad = count if not count.is_there else block if shown and not block.is_there else None
         return (elements, count.number, None) if bad is None else ([], count.number, problem(bad))
 
@@ -212,7 +212,7 @@ class Slots(Container):
 
 
 class Numbered(Container):
-    """Elements whose places follow from their numbers."""
+    """Elements whose locations follow from their numbers."""
 
     @property
     def is_noted(self) -> bool:
@@ -236,7 +236,7 @@ class Numbered(Container):
 
     @abstractmethod
     def bases(self) -> tuple[Steps, ...]:
-        """The numbers that its place is calculated with."""
+        """The numbers that its location is calculated with."""
 
     @abstractmethod
     def add_element(self, recipe: Recipe) -> None:
@@ -260,7 +260,7 @@ class Blocks(Numbered):
         recipe.numbers((_pick(3), _pick(1), _pick(4), _DIVIDED, _constant(8), _TIMES, _PLUS))
         recipe.go()
         recipe.dereference()
-        recipe.numbers((_pick(2), _MODULO, _constant(self.stride), _TIMES, _PLACE, _PLUS))
+        recipe.numbers((_pick(2), _MODULO, _constant(self.stride), _TIMES, _LOCATION, _PLUS))
         recipe.go()
         add_read(recipe, self.element)
 

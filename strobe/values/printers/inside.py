@@ -173,10 +173,10 @@ class _Insides(Building):
     def _at(self, found: Found, condition: Steps) -> Inside:
         *before, last = found.offsets
         away = tuple(("DEREF", 0, 0, offset) for offset in before)
-        place: Steps = (("PLACE", 0, 0, last),)
+        address: Steps = (("LOCATION", 0, 0, last),)
         if before:
-            place = (("SAVE", 0, 0, 0), *away, *place, ("RESTORE", 0, 0, 0))
-        return Inside(place, found.type, condition, bool(before))
+            address = (("SAVE", 0, 0, 0), *away, *address, ("RESTORE", 0, 0, 0))
+        return Inside(address, found.type, condition, bool(before))
 
     def _element_type(self) -> types.Type:
         element = self._type("element") if self._has("element") else argument(self._record, 0).type

@@ -152,7 +152,7 @@ class Building:
         return self._away(is_shown=False)
 
     def _away(self, is_shown: bool) -> Shape:
-        place, alive = self._number("pointer"), self._number("alive")
+        address, alive = self._number("pointer"), self._number("alive")
         target = self._type("target") if self._has("target") else argument(self._record, 0).type
         plain = target.bare
         followed: Shape | None = None
@@ -162,7 +162,7 @@ class Building:
             followed = self._shaper.shape(target, self._depth)
         elif not is_shown:
             raise Missing("nothing is known of what it stands for")
-        return wrappers.Away(place, alive, followed, id(plain), is_shown, self._size)
+        return wrappers.Away(address, alive, followed, id(plain), is_shown, self._size)
 
     def _optional(self) -> Shape:
         found = self._locate("value")
@@ -192,7 +192,7 @@ class Building:
             return whole  # it is beyond the depth
         wanted = [(self._tag(key), path) for key, path in self._only("members")]
         found = {path: self._members.locate(path) for _, path in wanted}
-        if any(not place.is_inline or place.bits is not None for place in found.values()):
+        if any(not one.is_inline or one.bits is not None for one in found.values()):
             raise Missing("a member of the union lies elsewhere")
         apart = tuple(
             (tag, Member(path.hops[-1].name, found[path].offset, self._shaper.shape(found[path].type, self._depth - 1)))
@@ -276,8 +276,8 @@ class Building:
             return wrappers.Inner(inner, found.offset, self._size)
         *before, last = found.offsets
         away = tuple(("DEREF", 0, 0, offset) for offset in before)
-        place = (("SAVE", 0, 0, 0), *away, ("PLACE", 0, 0, last), ("RESTORE", 0, 0, 0))
-        return wrappers.Away(place, (), inner, id(found.type.bare), False, self._size)
+        address = (("SAVE", 0, 0, 0), *away, ("LOCATION", 0, 0, last), ("RESTORE", 0, 0, 0))
+        return wrappers.Away(address, (), inner, id(found.type.bare), False, self._size)
 
     def _container(self) -> tuple[str, Shape, bool, Steps, Steps, int]:
         """What all containers have."""

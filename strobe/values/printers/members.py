@@ -35,7 +35,7 @@ _OPERATIONS = {
     "&&": "AND",
     "||": "OR",
 }
-# What is left of the comparisons: (operation, whether its operands change places, whether it is denied)
+# What is left of the comparisons: (operation, whether its operands are swapped, whether it is denied)
 _COMPARISONS = {"!=": ("EQUAL", False, True), ">": ("LESS", True, False), "<=": ("LESS", True, True)}
 _COMPARISONS |= {">=": ("LESS", False, True)}
 
@@ -46,7 +46,7 @@ class Missing(Exception):
 
 @dataclass(frozen=True)
 class Found:
-    """`offsets`: of the place, the last one of the member, those before it of pointers on the way."""
+    """`offsets`: of the location, the last one of the member, those before it of pointers on the way."""
 
     offsets: tuple[int, ...]
     type: types.Type
@@ -95,7 +95,7 @@ class Members:
             case formula.Number(value):
                 return constant(value)
             case formula.This():
-                return (("PLACE", 0, 0, 0),)
+                return (("LOCATION", 0, 0, 0),)
             case formula.ElementSize():
                 return constant(size_of(self.element))
             case formula.OffsetOf(of, path):
@@ -118,7 +118,7 @@ class Members:
     def _of_path(self, path: Path) -> Steps:
         found = self.locate(path)
         *before, last = found.offsets
-        inner = (("PLACE", 0, 0, last),) if path.is_address else _loaded(found)
+        inner = (("LOCATION", 0, 0, last),) if path.is_address else _loaded(found)
         if not before:
             return inner
         away = tuple(("DEREF", 0, 0, offset) for offset in before)
@@ -194,7 +194,7 @@ def alignment_of(type_: types.Type, depth: int = 0) -> int:
 
 
 def _alignment_of_record(record: types.Record, depth: int) -> int:
-    """That of its parts; less where it is packed, which only their places show."""
+    """That of its parts; less where it is packed, which only their offsets show."""
     parts = [(one.offset or 0, alignment_of(one.type, depth + 1)) for one in record.parts.bases]
     for field in record.parts.fields:
         own = field.alignment or alignment_of(field.type, depth + 1)
@@ -231,7 +231,7 @@ def _hop(found: Found, hop: Hop) -> Found:
     for item in _path_to(record, hop.name):
         offset = item.offset
         if offset is None:
-            raise Missing(f"{hop.name} has no place of its own")
+            raise Missing(f"{hop.name} has no location of its own")
         bits = item if isinstance(item, Field) and item.bit_size is not None else None
         start = 0 if bits is not None else offset
         found = Found((*found.offsets[:-1], found.offset + start), item.type, bits)
@@ -275,7 +275,7 @@ def _loaded(found: Found) -> Steps:
     if found.bits is not None:
         return _loaded_bits(found, found.bits)
     if isinstance(plain, types.Array):
-        return (("PLACE", 0, 0, found.offset),)
+        return (("LOCATION", 0, 0, found.offset),)
     is_number = isinstance(plain, (types.Scalar, types.Pointer, types.Reference, types.Enum))
     if not is_number or plain.size not in _WIDTHS or is_float(plain):
         raise Missing(f"{plain.name} is not a number")

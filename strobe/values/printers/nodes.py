@@ -8,7 +8,7 @@ from strobe.values.memory.recipes import Recipe, Steps
 from strobe.values.model import Problem, Shown
 from strobe.values.printers.containers import MAX_ELEMENTS, Container, Numbered, trouble_of
 
-_PLACE, _TURN, _SLOT = ("PLACE", 0, 0, 0), ("TURN", 0, 0, 0), ("SLOT", 0, 0, 0)
+_LOCATION, _TURN, _SLOT = ("LOCATION", 0, 0, 0), ("TURN", 0, 0, 0), ("SLOT", 0, 0, 0)
 _PLUS, _TIMES, _MODULO = ((name, 0, 0, 0) for name in ("PLUS", "TIMES", "MODULO"))
 
 
@@ -51,7 +51,7 @@ class KeyTree(Container):
         with recipe.looped("BTREE", MAX_ELEMENTS, parent | index << 16 | keys << 32 | children << 48):
             for first, stride, shape in self.parts:
                 recipe.save()
-                recipe.numbers((_PLACE, ("CONSTANT", 0, 0, first), _PLUS))
+                recipe.numbers((_LOCATION, ("CONSTANT", 0, 0, first), _PLUS))
                 recipe.numbers((_SLOT, ("CONSTANT", 0, 0, stride), _TIMES, _PLUS))
                 recipe.go()
                 add_read(recipe, shape)

@@ -1,4 +1,4 @@
-"""Values decoded by a function's plan are those that its captures and types say."""
+"""Values decoded by a function's decoder are those that its captures and types say."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import pytest
 from support.sessions import Build, Launch, status
 
 from strobe import _abi
-from strobe.timeline.decode.call_values import decode_arguments, decode_return, words_of
-from strobe.timeline.decode.plans import Plan
+from strobe.timeline.decode.call_values import CallDecoder, decode_arguments, decode_return, words_of
 from strobe.timeline.events import HAS_MORE
 
 
@@ -18,7 +17,7 @@ def test_it_gives_what_the_captures_give(launch: Launch, build_program: Build, p
     reader, _ = session._timeline.reading()
     statement = "select function_id, kind, arguments, flags from strobe_calls where path = ?"
     functions = reader.functions()
-    plans: dict[tuple[int, bool], Plan] = {}
+    decoders: dict[tuple[int, bool], CallDecoder] = {}
     rows = reader.rows(statement, (reader.path(),))
     assert len(rows) > 1000
     for function_id, kind, blob, flags in rows:
@@ -26,11 +25,11 @@ def test_it_gives_what_the_captures_give(launch: Launch, build_program: Build, p
         assert isinstance(flags, int)
         assert isinstance(blob, bytes)
         symbol, is_enter, has_more = functions[function_id], kind == _abi.RECORD_ENTER, bool(flags & HAS_MORE)
-        plan = plans.setdefault((function_id, is_enter), Plan(symbol, is_enter))
+        decoder = decoders.setdefault((function_id, is_enter), CallDecoder(symbol, is_enter))
         if is_enter:
             arguments, extras = decode_arguments(symbol, words_of(blob), has_more)
-            assert plan.values(blob, has_more, None) == (arguments, None, extras)
+            assert decoder.values(blob, has_more, None) == (arguments, None, extras)
         else:
-            assert plan.values(blob, has_more, None) == (None, *decode_return(symbol, words_of(blob), has_more))
+            assert decoder.values(blob, has_more, None) == (None, *decode_return(symbol, words_of(blob), has_more))
         for cut in (0, 8, len(blob) - 8):  # a record that ends before
-            plan.values(blob[: max(0, cut)], has_more, None)
+            decoder.values(blob[: max(0, cut)], has_more, None)
