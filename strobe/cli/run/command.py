@@ -123,7 +123,7 @@ def run(
     stderr, and its exit status becomes that of `strobe run`: 128 + N when signal N ended it, 127 when it was not found,
     126 when it cannot be executed. It is 125 when the report is incomplete because of an error, which is printed.
 
-    Signals are passed to the program. The second SIGTERM, or the third Ctrl-C in a row, kills it and ends Strobe at once.
+    Signals are passed to the program. The second SIGTERM, or the third Ctrl-C in a row, kills it and ends Strobe.
     """
     if on and not watches and not scripts:
         raise click.UsageError("--on goes with -w or --watch-js: it says where a variable is watched")
