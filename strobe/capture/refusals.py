@@ -32,7 +32,7 @@ SENTENCES = {
     "or it sets signal handlers by system calls of its own",
     Refusal.LIBRARY_BLOCKS: "the C library blocks signals by itself, so no breakpoint instruction may stand there",
     Refusal.UNDER_OBSERVER: "Strobe itself observes the function there",
-    Refusal.UNMOVABLE: "the instruction there does not do the same elsewhere",
-    Refusal.NOT_NATIVE: "lines are probed on x86-64 alone, by the native form of the recorder",
+    Refusal.UNMOVABLE: "the instruction there would behave differently in a trampoline",
+    Refusal.NOT_NATIVE: "probes at instructions need x86-64 and the native form of the recorder",
 }
 PASSING = {Refusal.THREAD_INSIDE, Refusal.THREAD_BLOCKED}  # that may be gone the next time
