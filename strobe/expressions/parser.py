@@ -342,7 +342,7 @@ class _Parser:
         if token.kind == "end":
             return ExpressionError(token.at, f"it ends, but {wanted} should follow")
         shown = self._text[token.at : token.end]
-        return ExpressionError(token.at, f"'{shown}' instead of {wanted}", length=len(shown))
+        return ExpressionError(token.at, f"'{shown}' where {wanted} is expected", length=len(shown))
 
     def _start_of(self, node: Expression) -> int:
         return node.at

@@ -181,7 +181,7 @@ def test_what_is_not_calculated_is_refused_with_its_place(launch: Launch, build_
         "m_count % 1.5": "'%' takes integers only",
         "$nosuch + 1": "'$nosuch' is not known here",
         "any(x in m_count: x > 1)": "whose elements are not counted",
-        "any(x in value..: x > 1)": "instead of",
+        "any(x in value..: x > 1)": "is expected",
         "sum(x in items: y)": "Variable 'y' not found",
         "$entry.nosuch == 1": "Variable 'nosuch' not found",
         "all(x in chain(this, ->m_count): x.m_count > 1)": "not a pointer to another node",
