@@ -430,8 +430,8 @@ TOOL = Tool(
     description="Read what a session recorded: calls, output, snapshots of variables, with filters, conditions on "
     "values (where) and selected values only (select); or totals with groupBy (count, total, min, mean, "
     "p50, p99, max). Works while it runs and after, when `ended` says how the program ended. An answer has at "
-    "most 12 KB: `truncated` says that it was full; pass nextCursor as afterEventId to continue. totalCount counts "
-    "all that match. `absence` says whether an empty answer proves that nothing happened.",
+    "most 8 KB, or maxTokens: `truncated` says that it was full; pass nextCursor as afterEventId to continue. "
+    "totalCount counts all that match. `absence` says whether an empty answer proves that nothing happened.",
     parameters=_PARAMETERS,
     run=run,
     read_only=True,

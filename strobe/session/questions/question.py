@@ -172,8 +172,10 @@ class Question:
 
     @property
     def wanted(self) -> EventFilter:
-        """The filter, without calls of functions that cannot have what is asked for."""
+        """The filter, without calls of functions that cannot have what is asked for, and of probes without others."""
         looked_at = self.sight.wanted
+        if looked_at.event_type == "probe":
+            return replace(self._wanted, event_type="probe", function=looked_at.function)
         return replace(self._wanted, function_ids=looked_at.function_ids, text=looked_at.text)
 
     def page(self, until: int) -> Found:
@@ -489,6 +491,8 @@ def _narrowed(wanted: EventFilter, condition: Expression) -> EventFilter:
             wanted = replace(wanted, function=TextMatch(equals=value))
         elif name == "$threadName" and sign == "==" and isinstance(value, str) and wanted.thread_name is None:
             wanted = replace(wanted, thread_name=TextMatch(equals=value))
+        elif name == "$label" and sign == "==" and isinstance(value, str) and wanted.event_type in (None, "probe"):
+            wanted = replace(wanted, event_type="probe", function=wanted.function or TextMatch(equals=value))
         elif name == "$type" and sign == "==" and wanted.event_type is None and value in RECORDED_EVENTS:
             wanted = replace(wanted, event_type=value)
     if wanted.event_type in ("function_enter", "probe") and wanted.min_duration_ns is not None:

@@ -66,3 +66,21 @@ def test_the_warnings_of_each_probe_of_a_launch(build_program: Build, strobe_hom
         run.wait(timeout=20)
         for label in missing:
             assert [warning for warning in run.warnings if f"'{label}' has no place so far" in warning], label
+
+
+def test_a_label_is_asked_for(launch: Launch, build_program: Build) -> None:
+    """What another probe left out says nothing of this one."""
+
+    def probes(session: Session) -> None:
+        session.trace(probe=[Probe("used", show=("value",), label="every"), Probe("used", where="value > 5")])
+
+    session = launch(build_program("absent", "-O1"), "once", check=probes)
+    outcome(session)
+    page = session.query(EventFilter(where='$label == "every" && value > 5'))
+    assert (page.total_count, page.checked, page.undecided) == (0, 1, 0)
+    assert page.absence == "It held for none of 1 checked events."
+    other = session.query(EventFilter(where='$label == "used" && value > 7')).absence
+    assert other is not None
+    assert "This does not prove that it did not happen." in other
+    assert session.query(EventFilter(where='$label == "every" && value < 5')).total_count == 1
+    assert session.query(EventFilter(where='$label == "every"', event_type="stdout")).total_count == 0
