@@ -56,7 +56,7 @@ for turn in range(6):
         own.tail(0, 100)
     session.timeline.close()
     session.store.close()
-print("alive")
+print("alive", flush=True)
 if len(sys.argv) > 2:  # a fault in another's map ends the process, as it would without us
     with open(sys.argv[2], "wb+") as file:
         file.truncate(4096)

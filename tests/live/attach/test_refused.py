@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import resource
+import shutil
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +23,14 @@ from strobe.model import LaunchSpec
 from strobe.session import SessionManager
 
 NOBODY = 65534
+
+
+@contextmanager
+def reachable(program: Path) -> Iterator[Path]:
+    """A copy that every user may run: the clone may lie in a home of mode 0700."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(shutil.copy(program, folder))
 
 
 @contextmanager
@@ -77,5 +87,8 @@ def test_another_users_that_may_open_all_files(manager: SessionManager, build_pr
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can start a process of another user")
 def test_it_is_another_users(manager: SessionManager, build_program: Build) -> None:
-    with running(build_program("stays"), before=lambda: os.setresuid(NOBODY, NOBODY, NOBODY)) as process:
+    with (
+        reachable(build_program("stays")) as program,
+        running(program, before=lambda: os.setresuid(NOBODY, NOBODY, NOBODY)) as process,
+    ):
         assert f"it runs as user {NOBODY}" in refusal(manager, process)

@@ -80,7 +80,7 @@ def test_a_crash_says_where_it_was(build_program: Build) -> None:
     said = lines[lines.index("strobe: the program was ended by SIGSEGV") + 1 :]
     assert re.fullmatch(r"strobe: SIGSEGV: read of 0x0, in end at exits.c:\d+ \(thread exits\)", said[0])
     frames = [line.rpartition(":")[0] for line in said if line.startswith("strobe:   #")]
-    assert frames == ["strobe:   #0 end exits.c", "strobe:   #1 main exits.c"]
+    assert frames[:2] == ["strobe:   #0 end exits.c", "strobe:   #1 main exits.c"]  # then the C library's, if any
     assert 'strobe:        how = "segv"' in said and "strobe:        argc = 2" in said
     assert said[-2] == 'strobe:   in call of end(how="segv")' and said[-1].startswith("strobe:   in call of main(")
 
