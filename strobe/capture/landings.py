@@ -11,11 +11,13 @@ from pathlib import Path
 from strobe.dataclass import dataclass
 from strobe.symbols.objects.elf_headers import ElfHeaders, reader_of
 
-# C++; Rust's std::panicking::catch_unwind::cleanup, which was std::panicking::try::cleanup
-_NAMES = re.compile(
-    rb"(?<=\0)(?:__cxa_begin_catch|_RNv\w*3std9panicking(?:12catch_unwind|3try)7cleanup"
-    rb"|_ZN3std9panicking(?:12catch_unwind|3try)7cleanup17h[0-9a-f]{16}E)(?=\0)"
+_OF_CXX = b"\0__cxa_begin_catch\0"
+# Rust's std::panicking::catch_unwind::cleanup, which was std::panicking::try::cleanup, in both of its manglings
+_OF_RUST = re.compile(
+    rb"_RNv\w*3std9panicking(?:12catch_unwind|3try)7cleanup"
+    rb"|_ZN3std9panicking(?:12catch_unwind|3try)7cleanup17h[0-9a-f]{16}E"
 )
+_IN_RUST = b"7cleanup"
 _SYMBOL_BYTES = 24  # Elf64_Sym: name, info, other, section, value, size
 _SYMBOL = struct.Struct("<IBBHQQ")
 _FUNCTION, _UNDEFINED = 2, 0
@@ -46,17 +48,32 @@ def landings(pid: int) -> list[Landing]:
             base = headers.link_base
     except (OSError, ValueError, struct.error):
         return []
-    found = (one for name in _NAMES.finditer(names) for one in _symbols(symbols, name.start()))
+    found = (one for name in _starts(names) for one in _symbols(symbols, name))
     return [Landing(value - base, size) for value, size in dict.fromkeys(found) if value >= base]
+
+
+def _starts(names: bytes) -> Iterator[int]:
+    """Where the names of such functions begin. Found as plain bytes: an expression takes ten times as long."""
+    for at in _places(names, _OF_CXX):
+        yield at + 1
+    for at in _places(names, _IN_RUST):
+        start, end = names.rfind(b"\0", 0, at) + 1, names.find(b"\0", at)
+        if _OF_RUST.fullmatch(names, start, end):
+            yield start
+
+
+def _places(content: bytes, wanted: bytes) -> Iterator[int]:
+    at = content.find(wanted)
+    while at >= 0:
+        yield at
+        at = content.find(wanted, at + 1)
 
 
 def _symbols(symbols: bytes, name: int) -> Iterator[tuple[int, int]]:
     """Address and size of functions whose name begins there in the table of names."""
     wanted = struct.pack("<I", name)
-    at = symbols.find(wanted)
-    while at >= 0:
+    for at in _places(symbols, wanted):
         if at % _SYMBOL_BYTES == 0 and at + _SYMBOL_BYTES <= len(symbols):
             _, info, _, section, value, size = _SYMBOL.unpack_from(symbols, at)
             if info & 15 == _FUNCTION and section != _UNDEFINED:
                 yield value, size
-        at = symbols.find(wanted, at + 1)
