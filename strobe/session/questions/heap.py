@@ -206,6 +206,7 @@ class _Followed:
         self._of_others = 0
         self._unplaced = 0
         self._without_entry = 0
+        self._without_arguments = 0
 
     def add(self, event: Event) -> None:
         if event.pid != self._pid:
@@ -231,6 +232,7 @@ class _Followed:
     def _begun(self, entry: Event) -> _Call:
         self._calls += 1
         kind = _kind(entry)
+        self._without_arguments += entry.arguments is None and (kind in _SIZES or kind in _FREES)
         if kind in _FREES:
             self.live.pop(_number(entry, 0) or 0, None)
         return _Call(entry, moves=self.live.get(_number(entry, 0) or 0) if kind in _MOVES else None)
@@ -272,6 +274,11 @@ class _Followed:
             if from_ns is not None and from_ns < since:
                 found.append("What was held at the first of the two times is not known any more: growth is since then.")
         found += doubts.notes
+        if self._without_arguments:
+            found.append(
+                f"{self._without_arguments:,} calls that allocate or free were recorded without arguments, as their "
+                "library has no debug information: their blocks are not known. Install it (Debian: libc6-dbg)."
+            )
         if self._without_entry:
             found.append(
                 f"{self._without_entry:,} returns could not be put to their calls, as in handlers that have "
