@@ -41,6 +41,7 @@ from strobe.expressions.syntax import (
     Slice,
     Unary,
     WatchLabel,
+    is_null,
 )
 from strobe.model import Enumerator
 
@@ -120,6 +121,8 @@ def _compiled(node: Expression) -> Evaluate:
         case Cast(type=kind, of=of):
             inner = _compiled(of)
             return lambda state: normal.cast(kind, inner(state))
+        case PointerCast() if is_null(node):
+            return lambda state: None
         case PointerCast(at=at):
             raise ExpressionError(at, "recorded values are not read as other structures", "(int)x")
         case Chain(at=at):
@@ -284,6 +287,9 @@ def _binary(node: Binary) -> Evaluate:
     sign = node.sign
     if sign == "matches":
         return _matches(node)
+    for one, other in ((node.left, node.right), (node.right, node.left)):
+        if sign in ("==", "!=") and is_null(one):
+            return _with_null(sign == "==", _compiled(other), one)
     left, right = _compiled(node.left), _compiled(node.right)
     if sign in ("&&", "||"):
         return _logical(sign == "||", left, right)
@@ -301,6 +307,18 @@ def _binary(node: Binary) -> Evaluate:
     if sign in ("+", "-"):
         return lambda state: _moved(sign, left(state), right(state))
     return lambda state: normal.calculated(sign, left(state), right(state))
+
+
+def _with_null(is_equal: bool, of: Evaluate, null: Expression) -> Evaluate:
+    """Whether it is null; of a number, whether it is 0. What a `char*` leads to was recorded: then it is not null."""
+    zero = _literal(null) if isinstance(null, Literal) else None
+
+    def evaluate(state: State) -> Normal:
+        value = of(state)
+        is_text = isinstance(value, str) and not isinstance(value, Enumerator | Character)
+        return (not is_text and normal.equal(value, zero)) is is_equal
+
+    return evaluate
 
 
 def _moved(sign: str, left: Normal, right: Normal) -> Normal:

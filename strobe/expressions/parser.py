@@ -30,6 +30,7 @@ from strobe.expressions.syntax import (
     Slice,
     Unary,
     WatchLabel,
+    lying_at_null,
 )
 from strobe.expressions.tokens import Token, tokens
 
@@ -277,7 +278,7 @@ class _Parser:
             return self._quantifier(token, name)
         if self._is_mark(")"):
             raise ExpressionError(opening.at, f"{name}() needs a value", f"{name}(v)")
-        of = self.expression()
+        of = (self._type() if name == "sizeof" else None) or self.expression()
         if name == "has" and self._is_mark(","):
             self._take()
             of = Binary(token.at, "contains", of, self.expression())
@@ -285,6 +286,20 @@ class _Parser:
             return of
         self._expect(")")
         return Call(token.at, name, of, self._written(token.at) if name in OF_ONE_CALL else "")
+
+    def _type(self) -> Expression | None:
+        """Up to the ")" a type of several words or with stars, as what lies behind a pointer to it; nothing is taken
+        otherwise: one word may be a variable."""
+        at, end, words, stars = self._token.at, self._next, [], 0
+        while self._tokens[end].kind == "name":
+            words.append(str(self._tokens[end].value))
+            end += 1
+        while self._tokens[end].value == "*" and self._tokens[end].kind == "mark":
+            stars, end = stars + 1, end + 1
+        if not words or len(words) + stars < 2 or self._tokens[end].value != ")":
+            return None
+        self._next = end
+        return lying_at_null(at, " ".join(words), stars)
 
     def _at_entry(self, token: Token) -> Expression:
         """`$entry.EXPR`, whose name was taken."""

@@ -186,6 +186,21 @@ Expression: TypeAlias = (
 )
 
 
+def lying_at_null(at: int, type_: str, stars: int = 0) -> Expression:
+    """Something of that type, for what asks of its type alone."""
+    return Unary(at, "*", PointerCast(at, type_, stars + 1, Literal(at, 0)))
+
+
+def is_null(node: Expression) -> bool:
+    """Whether it is null, as C writes it: 0, or a 0 that is cast to a pointer, as well."""
+    match node:
+        case Literal(value=value):
+            return value is None or (value == 0 and isinstance(value, int) and not isinstance(value, bool))
+        case PointerCast(of=of):
+            return is_null(of)
+    return False
+
+
 def children(node: Expression) -> list[Expression]:
     """The expressions right within one; of $entry(v) none, as it is about another moment."""
     match node:

@@ -27,13 +27,17 @@ def runtime_answer(hooks: Hooks, warnings: list[str], event_limit: int) -> Trace
     )
 
 
-def pending_answer(patterns: list[str], project_root: str, warnings: list[str], event_limit: int) -> TraceAnswer:
-    """The answer to a change of what is staged for a project's next launch."""
+def pending_answer(
+    patterns: list[str], project_root: str, warnings: list[str], event_limit: int, *, probes: int = 0, watches: int = 0
+) -> TraceAnswer:
+    """The answer to a change of what is staged for a project's next launch. `probes`, `watches`: how many are."""
     launch = command_names()["launch"]
+    counts = {"pattern": len(patterns), "probe": probes, "watch": watches}
+    staged = " and ".join(_count(count, noun) for noun, count in counts.items() if count)
     status = (
-        f"{_count(len(patterns), 'pattern')} staged; each {launch} with projectRoot {project_root} applies them "
+        f"{staged} staged; each {launch} with projectRoot {project_root} applies them "
         "before main begins, until they are removed."
-        if patterns
+        if staged
         else f"Nothing is staged for {project_root}."
     )
     return TraceAnswer("pending", patterns, 0, 0, warnings, event_limit, status)
@@ -109,4 +113,5 @@ def _nothing_matched(selection: Selection, pattern: str) -> str:
 
 
 def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    plural = f"{noun}es" if noun.endswith("ch") else f"{noun}s"
+    return f"{number} {noun if number == 1 else plural}"

@@ -266,7 +266,9 @@ class SessionManager:
             root, StagedTraces(tuple(patterns), kept_sampling, tuple(watches), kept_depth, conditions, probes, stacks)
         )
         settings, complaints = config.load_settings(root, self._store.home)
-        answer = pending_answer(patterns, root, warnings + problems + complaints, settings.events_max_per_session)
+        said = [*warnings, *problems, *complaints]
+        counts = {"probes": len(probes), "watches": len(watches)}
+        answer = pending_answer(patterns, root, said, settings.events_max_per_session, **counts)
         staged_probes = [ProbeAnswer(one, ()) for one in probes]
         return replace(answer, active_watches=[one.name for one in watches], probes=staged_probes)
 

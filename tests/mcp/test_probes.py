@@ -72,6 +72,7 @@ def test_staged_probes_hold_from_main_on(wire: Wire, build_program: Build) -> No
     assert [one["label"] for one in staged["probes"]] == [TAKEN, FREED]
     staged = wire.good("debug_trace", projectRoot=ROOT, probes={"remove": [FREED, "none"]})
     assert [one["label"] for one in staged["probes"]] == [TAKEN]
+    assert staged["status"].startswith("1 probe staged")
     assert any("'none' was not staged" in text for text in staged["warnings"])
     answer = launch(wire, build_program("pool", "-O0"))
     assert answer["probeTotals"] == [{"label": TAKEN, "hits": 21}]
@@ -138,6 +139,10 @@ def test_a_logpoint_says_what_a_log_statement_would(wire: Wire, build_program: B
     assert said["values"]["gCount"] % 1000 == 1
     left = wire.good("debug_logpoint", sessionId=session, remove=[place, "flip (2)"])
     assert [one["id"] for one in left["logpoints"]] == ["flip"]
+    wire.good("debug_trace", sessionId=session, probes={"add": [{"at": "flip", "label": "f"}]})
+    left = wire.good("debug_logpoint", sessionId=session, remove=["f"])
+    assert "probes.remove of debug_trace" in left["warnings"][0]
+    assert [one["label"] for one in wire.good("debug_trace", sessionId=session)["probes"]] == ["flip", "f"]
     for wrong in ({"message": "x"}, {"function": "f", "line": 3, "message": "x"}, {"file": "a.c", "message": "x"}):
         assert "function, or file with line" in wire.bad("debug_logpoint", sessionId=session, add=[wrong])
     assert "'nothing'" in wire.bad("debug_logpoint", sessionId=session, add=[at_flip | {"message": "{nothing}"}])

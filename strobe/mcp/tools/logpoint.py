@@ -32,23 +32,27 @@ _PARAMETERS = Record(
     required=("sessionId",),
 )
 
+_NO_LOGPOINT = "'{label}' is a probe without a message, and stays: probes.remove of debug_trace removes it."
+
 
 def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
     session = context.sessions().get(arguments["sessionId"])
     asked = [_probe(one, f"add[{place}]") for place, one in enumerate(arguments.get("add", []))]
-    known = {one.probe.name: one.probe for one in session.trace().probes} if asked else {}
+    gone = arguments.get("remove", [])
+    known = {one.probe.name: one.probe for one in session.trace().probes} if asked or gone else {}
+    others = [label for label in gone if label in known and not known[label].log]
     added = []
     for probe in asked:
         named = replace(probe, label=_free_label(probe, known))
         if known.get(named.label) != named:  # one that is there already counts on
             known[named.label] = named
             added.append(named)
-    answer = session.trace(probe=added, unprobe=arguments.get("remove", []))
+    answer = session.trace(probe=added, unprobe=[label for label in gone if label not in others])
     logpoints = probes_json([one for one in answer.probes if one.probe.log])
     return {
         "logpoints": [{"id": one.pop("label")} | one for one in logpoints],
         "status": "events: debug_query eventType probe",
-        "warnings": bounded(answer.warnings),
+        "warnings": bounded([*(_NO_LOGPOINT.format(label=label) for label in others), *answer.warnings]),
     }
 
 

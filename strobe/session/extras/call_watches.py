@@ -13,7 +13,7 @@ from strobe.expressions import ExpressionError, syntax
 from strobe.expressions import parse as parse_expression
 from strobe.expressions.names import root_names
 from strobe.model import FunctionSymbol, Watch
-from strobe.session.extras.watches import MAX_BYTES, is_calculated, read_steps, root_name, shape_at
+from strobe.session.extras.watches import MAX_BYTES, is_calculated, leads_somewhere, read_steps, root_name, shape_at
 from strobe.symbols.calls.signature import CallValues
 from strobe.values.decode import stored
 from strobe.values.language import Roots, is_of_return, location, value, with_block
@@ -183,9 +183,9 @@ class _Calculated:
 
     def _captures(self) -> CallCaptures:
         tree = parse_expression(self._text)
-        if isinstance(tree, syntax.Call) and tree.name in _OF_ONE_CALL and _is_path(tree.of):
+        if isinstance(tree, syntax.Call) and tree.name in _OF_ONE_CALL and leads_somewhere(tree.of):
             return self._of_entry(tree)
-        if _is_path(tree):
+        if leads_somewhere(tree):
             if is_of_return(self._text):
                 leave, words = self._location(tree, self._after, _abi.ROLE_WATCH, "")
                 return CallCaptures((), (leave,), words)
@@ -231,15 +231,3 @@ class _Calculated:
         }
         number = self._new_recipe(code, found.size, found.items, json.dumps(described))
         return CallCaptures(entry, (_capture(found.needs, _abi.ROLE_WATCH, number),), _words(found.size, found.items))
-
-
-def _is_path(node: syntax.Expression) -> bool:
-    """Whether it leads to a value that is shown whole."""
-    match node:
-        case syntax.Name(name=name):
-            return not name.startswith("$") or name == RETURN
-        case syntax.Unary(sign="*" | "&") | syntax.PointerCast():
-            return True
-        case syntax.Member(of=of) | syntax.Element(of=of):
-            return _is_path(of)
-    return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from pathlib import PurePath
 
 from strobe import _abi
@@ -94,10 +94,13 @@ def is_calculated(variable: str) -> bool:
                 raise told from None
             reason = f"{error.reason}, at '{error.near(variable)}'"
             raise failure("bad_expression", expression=variable, reason=reason, valid=error.hint or VALID) from error
-        if is_plain(tree):
+        if is_plain(tree) and not isinstance(tree, syntax.Literal):
             raise
         return True
     root = root_name(path)
+    with suppress(ExpressionError):
+        if isinstance(path, Number) or isinstance(parse_expression(variable), syntax.Literal):
+            return True
     return (isinstance(path, Cast) and not path.stars) or root in CALCULATED
 
 
@@ -110,6 +113,24 @@ def is_plain(tree: syntax.Expression) -> bool:
             return is_plain(of)
         case syntax.Element(of=of, index=index):
             return is_plain(of) and isinstance(index, syntax.Literal) and isinstance(index.value, int)
+    return False
+
+
+def leads_somewhere(tree: syntax.Expression) -> bool:
+    """Whether it names a place in memory, what lies at which is shown whole: also by calculated indexes, and of a call
+    its result."""
+    match tree:
+        case syntax.Name(name=name):
+            return name not in CALCULATED
+        case syntax.Unary(sign="*" | "&"):
+            return True
+        case syntax.PointerCast():
+            return not syntax.is_null(tree)
+        case syntax.Call(name="first" | "last", of=of):
+            return leads_somewhere(of)
+        case syntax.Member(of=of) | syntax.Element(of=of):
+            is_moved = isinstance(of, syntax.Binary) and of.sign in ("+", "-")
+            return is_moved or leads_somewhere(of)
     return False
 
 

@@ -8,16 +8,17 @@ import re
 from strobe.dataclass import dataclass
 from strobe.errors import StrobeError, failure
 from strobe.expressions import ExpressionError
+from strobe.expressions import parse as parse_expression
 from strobe.model import Probe
 from strobe.session.extras.call_conditions import reason
 from strobe.session.extras.sets import ProbeValue
-from strobe.session.extras.watches import MAX_BYTES, is_calculated, read_steps, shape_at
+from strobe.session.extras.watches import MAX_BYTES, is_calculated, leads_somewhere, read_steps, shape_at
 from strobe.symbols.objects.damage import UNREADABLE
 from strobe.values.decode import stored
-from strobe.values.language import Condition, condition, value
+from strobe.values.language import Condition, condition, location, value
 from strobe.values.lookup.address_scope import AddressScope
 from strobe.values.lookup.expression import parse
-from strobe.values.lookup.locations import location_of
+from strobe.values.lookup.locations import ValueLocation, location_of
 from strobe.values.lookup.scope import Scope
 
 _NAMED = re.compile(r"\s*([A-Za-z_]\w*)\s*=(?!=)\s*(\S.*)\Z", re.DOTALL)
@@ -61,17 +62,23 @@ def named(shown: str) -> tuple[str, str]:
 
 
 def _value(label: str, text: str, scope: Scope, names: AddressScope) -> ProbeValue:
-    if is_calculated(text):
-        return _calculated(label, text, scope, names)
-    location = location_of(parse(text), scope, call=names)
-    shape = shape_at(location, scope)
+    if not is_calculated(text):
+        return _whole(label, text, location_of(parse(text), scope, call=names), scope, names)
+    tree = parse_expression(text)
+    if leads_somewhere(tree):
+        return _whole(label, text, location(tree, scope, names), scope, names)
+    return _calculated(label, text, scope, names)
+
+
+def _whole(label: str, text: str, at: ValueLocation, scope: Scope, names: AddressScope) -> ProbeValue:
+    shape = shape_at(at, scope)
     if shape.size > MAX_BYTES:
         large = f"it has {shape.size} bytes, and {MAX_BYTES} are recorded"
         raise failure("watch_failed", what=text, reason=large, hint="Show a part of it.")
-    code, size, items = read_steps(location, shape)
-    pointers = {str(step): said for step, said in (location.dereferenced | location.refused).items()}
+    code, size, items = read_steps(at, shape)
+    pointers = {str(step): said for step, said in (at.dereferenced | at.refused).items()}
     described = {"label": label, "shape": json.loads(stored.dump(shape)), "text": text, "pointers": pointers}
-    return ProbeValue(code, size, items, json.dumps(described), names.needs(location.recipe))
+    return ProbeValue(code, size, items, json.dumps(described), names.needs(at.recipe))
 
 
 def _calculated(label: str, text: str, scope: Scope, names: AddressScope) -> ProbeValue:

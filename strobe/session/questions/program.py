@@ -29,6 +29,7 @@ from strobe.expressions.syntax import (
     Unary,
     WatchLabel,
     children,
+    is_null,
 )
 from strobe.model import Capture, CaptureKind, Enumerator, FunctionSymbol, Parameter, ValueKind, ValueType
 from strobe.session.questions.constants import Constants, NotConstant, Sort, of_threads
@@ -230,6 +231,9 @@ class Program:
         if (strange := self._strange(left, right)) is not None:
             return strange
         if sign in _EQUALITY:
+            nulls = [place for place, side in enumerate((tree.left, tree.right)) if is_null(side)]
+            if nulls and (of := (right, left)[nulls[0]]).sort == "text":
+                return self._with_null(sign, of)
             return self._equality(sign, left, right)
         if sign in _ORDER:
             return self._order(sign, left, right)
@@ -243,14 +247,15 @@ class Program:
         sorts = {left.sort, right.sort}
         if "null" in sorts:
             of = right if left.sort == "null" else left
-            if of.sort not in ("number", "pointer", "text"):
-                return self._ask
-            found = self._number("is null", of)
-            return found if sign == "==" else self._number("!", found)
+            return self._with_null(sign, of) if of.sort in ("number", "pointer", "text") else self._ask
         for one, other in ((left, right), (right, left)):
             if one.of is not None and other.sort == "literal" and other.is_constant:
                 return self._named_cases(sign, one, other)
         return self._number(sign, left, right) if frozenset(sorts) in _EQUAL else self._ask
+
+    def _with_null(self, sign: str, of: _Node) -> _Node:
+        found = self._number("is null", of)
+        return found if sign == "==" else self._number("!", found)
 
     def _named_cases(self, sign: str, of: _Node, name: _Node) -> _Node:
         """An enum compared with a text: known for each enumerator."""

@@ -133,6 +133,17 @@ class Nothing(Shape):
 
 
 @dataclass(frozen=True)
+class Constant(Shape):
+    """A text that is the same each time, whatever was read."""
+
+    text: str
+    size: int = 8
+
+    def value(self, part: Part, decoding: Decoding) -> Shown:
+        return Text(self.text)
+
+
+@dataclass(frozen=True)
 class Pointer(Shape):
     """An address that is not followed."""
 

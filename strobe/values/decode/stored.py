@@ -22,6 +22,7 @@ NAMES: dict[str, type] = {
     "scalar": shapes.Scalar,
     "characters": shapes.Characters,
     "nothing": shapes.Nothing,
+    "constant": shapes.Constant,
     "pointer": shapes.Pointer,
     "text pointer": shapes.TextPointer,
     "followed": shapes.Followed,

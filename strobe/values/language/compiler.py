@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import PurePath
 from typing import Protocol, TypeAlias
 
@@ -153,6 +153,8 @@ class Compiler(ABC):
                 return bound
             case syntax.Name(name=name) if name.startswith("$") and name != RETURN:
                 return self._fact(node)
+            case syntax.PointerCast() if syntax.is_null(node):
+                return constant(0, Kind.UNSIGNED_LONG, is_address=True)
             case syntax.Unary(sign="*" | "&") | syntax.PointerCast():
                 return self._read(node)
             case syntax.Name() | syntax.Member() | syntax.Element():
@@ -242,15 +244,26 @@ class Compiler(ABC):
         )
 
     def _sizeof(self, of: syntax.Expression) -> Number:
-        size = self.location(of).type.size
+        size = self._variable_or_type(of).type.size
         if size is None:
             raise ExpressionError(of.at, "its size is not known")
         return constant(size, Kind.UNSIGNED_LONG)
 
+    def _variable_or_type(self, of: syntax.Expression) -> ValueLocation:
+        try:
+            return self.location(of)
+        except UnknownName:
+            with suppress(ExpressionError):
+                if isinstance(of, syntax.Name):
+                    return self.location(syntax.lying_at_null(of.at, of.name))
+            raise
+
     def _kept(self, of: syntax.Expression) -> Number | Float:
         """What `of` was at the entry of the call: calculated then, kept, and taken from there at the return."""
         if not self._at_return or self._entry is None:
-            raise ExpressionError(of.at, "$entry is known at the return of a call")
+            function = self.roots.told("$function") or "f"
+            reason = f"$entry is known at returns: a probe of {function}:return has it, and one of {function} what"
+            raise ExpressionError(of.at, f"{reason} the call is given")
         inner = type(self)(self.scope, self._entry)
         value = terms.as_number(inner.value(of))
         if not isinstance(value, Number | Float):
@@ -538,7 +551,7 @@ def _literal(node: syntax.Literal) -> Term:
                 reason = f"the text has {len(data)} bytes, and {_LITERAL_BYTES} are compared"
                 raise ExpressionError(node.at, reason)
             return Literal(data)
-    return constant(0, Kind.UNSIGNED_LONG)  # null
+    return constant(0, Kind.UNSIGNED_LONG, is_address=True)  # null
 
 
 def data_steps(data: bytes) -> list[tuple[str, int, int, int]]:

@@ -12,7 +12,7 @@ from strobe.expressions.parser import parse
 from strobe.expressions.syntax import ExpressionError
 from strobe.symbols.later import Later
 from strobe.symbols.types.model import VOID, Array, Dimension, Encoding, Scalar, Type
-from strobe.values.decode.shapes import Shape
+from strobe.values.decode.shapes import Constant, Shape
 from strobe.values.decode.shaping import Shaping
 from strobe.values.language import terms
 from strobe.values.language.compiler import CALLER, RETURN, SPECIAL, UNKNOWN_BLOCK, Compiler, Roots, thread_name_rows
@@ -42,6 +42,7 @@ _MOST_STEPS = 4000
 _NAME_BYTES = 16
 _NUMBER_BYTES = 8
 _SHOWN_BYTES = 1016  # of a part of a text
+_CHARACTER = Scalar("char", 1, None, Encoding.SIGNED_CHAR, None)
 _OF_RETURN = (RETURN, "$entry", "$changed")
 CALCULATED = tuple(name for name in SPECIAL if name != RETURN)
 """Names that no path begins with."""
@@ -117,11 +118,11 @@ def value(text: str, scope: Scope, roots: Roots, entry: Roots | None = None) -> 
         found = found.pointer
     if isinstance(found, terms.Text) and isinstance(tree, syntax.Slice):
         return _part(found, compiler, roots, entry)
+    constant_text = found.data.decode("utf-8", "replace") if isinstance(found, terms.Literal) else None
     if isinstance(found, terms.Literal):
-        raise ExpressionError(tree.at, "it is a text that is the same each time", '$function == "shop::book"')
+        found = terms.constant(0)
     if not isinstance(found, Number | Float):
-        reason = "a text that is found by a calculated index is recorded with its bounds"
-        raise ExpressionError(tree.at, reason, "name[0..8]")
+        raise ExpressionError(tree.at, "a text that is calculated is recorded with its bounds", "name[0..8]")
     recipe = _checked(terms.noted(found) if isinstance(found, Float) else found)
     needs = roots.needs(recipe)
     recipe.note()
@@ -129,7 +130,9 @@ def value(text: str, scope: Scope, roots: Roots, entry: Roots | None = None) -> 
     code, size, _ = recipe.finished()
     is_address = isinstance(tree, syntax.Name) and tree.name == CALLER
     is_address = is_address or (isinstance(found, Number) and found.is_address)
-    shape = Shaping(scope.printers).shape(pointer_to(VOID) if is_address else _type_of(found), 1)
+    is_character = isinstance(tree, syntax.Literal) and tree.is_character
+    type_ = pointer_to(VOID) if is_address else _CHARACTER if is_character else _type_of(found)
+    shape = Shaping(scope.printers).shape(type_, 1) if constant_text is None else Constant(constant_text)
     reasons = {at: row.reason for at, row in enumerate(recipe.code) if isinstance(row, Row)}
     return Value(code, size, shape, needs, _at_entry(compiler, entry), reasons)
 
@@ -145,8 +148,7 @@ def with_block(code: bytes, number: int) -> bytes:
 
 
 def _text(scope: Scope) -> Value:
-    character = Scalar("char", 1, None, Encoding.SIGNED_CHAR, None)
-    element = Later[Type](lambda: character, nullcontext())
+    element = Later[Type](lambda: _CHARACTER, nullcontext())
     name = Array("", _NAME_BYTES, None, element, (Dimension(_NAME_BYTES),), 1, False)
     shape = Shaping(scope.printers).shape(name, 1)
     recipe = Recipe(list(thread_name_rows()))

@@ -95,10 +95,11 @@ def pushed(steps_of: Steps, height: int = 6) -> Number:
     return Number(rows(steps_of), height=height)
 
 
-def constant(number: int, kind: Kind | None = None) -> Number:
+def constant(number: int, kind: Kind | None = None, *, is_address: bool = False) -> Number:
     """The same number each time. `kind`: long, or unsigned long where that has it alone."""
     kind = kind or (Kind.UNSIGNED_LONG if number >= 1 << 63 else Kind.LONG)
-    return Number(rows((("CONSTANT", 0, 0, number),)), kind, constant=kind.wrapped(number))
+    code = rows((("CONSTANT", 0, 0, number),))
+    return Number(code, kind, is_address=is_address, constant=kind.wrapped(number))
 
 
 def converted(number: Number, kind: Kind) -> Number:

@@ -27,7 +27,7 @@ from strobe.symbols.names import components
 from strobe.symbols.select.line_sites import LineSite, SourceRange, line_sites
 from strobe.symbols.types.fields import path_to
 from strobe.symbols.types.model import VOID, Encoding, Enum, Field, Pointer, Record, Reference, Scalar, Type
-from strobe.values.lookup.computed import Unlocated
+from strobe.values.lookup.computed import CALLED, Unlocated
 from strobe.values.lookup.context import WORD_BYTES, needs_at_probe, register_number
 from strobe.values.lookup.located import Locator
 from strobe.values.lookup.locations import ValueLocation, step_into
@@ -263,7 +263,8 @@ class AddressScope:
             self._check(local, level)
             return self._located(local)
         except Unlocated as reason:
-            raise _unread(local.name, f"{reason} at {self._here}{self._elsewhere(local, level)}") from None
+            other = self._elsewhere(local, level) or self._at_entry(local, level, str(reason))
+            raise _unread(local.name, f"{reason} at {self._here}{other}") from None
 
     def _elsewhere(self, local: Local, level: int) -> str:
         """On which other lines an optimized variable has a value."""
@@ -273,6 +274,13 @@ class AddressScope:
         found = _lines_with_value(self._module, file, line, local.location.elsewhere)
         noun = "lines" if len(found) > 1 else "line"
         return f"; it has a value at {noun} {' and '.join(map(str, found))}" if found else ""
+
+    def _at_entry(self, local: Local, level: int, reason: str) -> str:
+        """Which probes have a parameter that only the caller's registers had."""
+        if not local.is_parameter or not self._is_outermost(level) or CALLED not in reason:
+            return ""
+        name = self.told("$function")
+        return f"; a probe of {name}, where it begins, has it, and one of {name}:return"
 
     def _is_outermost(self, level: int) -> bool:
         return self._frame is not None and level == len(self._frame.calls) - 1

@@ -13,6 +13,7 @@ from strobe.dataclass import dataclass
 from strobe.symbols.dwarf.expressions import GENERIC, BaseType, Operand, Operation
 from strobe.values.memory.recipes import Recipe
 
+CALLED = "the function was called"  # in reasons of what only the caller's registers had
 _WORD = (1 << 64) - 1
 _SIGNED = (0x05, 0x06, 0x0D)  # DW_ATE_signed, signed_char, signed_fixed
 _FLOATS = (0x03, 0x04, 0x0F)
@@ -94,7 +95,7 @@ def _follow(stack: _Stack, name: str, operands: Sequence[Operand]) -> None:
         case (("convert" | "reinterpret"), BaseType() as kind):
             stack.append(_typed(stack.pop(), kind))
         case ("entry_value", *_):
-            raise Unlocated("is computed from what the function was called with, which is not kept")
+            raise Unlocated(f"is computed from what {CALLED} with, which is not kept")
         case _:
             if not _move(stack, name, operands):
                 _calculate(stack, name)

@@ -21,7 +21,7 @@ from strobe.symbols.dwarf.locations import (
 )
 from strobe.symbols.dwarf.registers import STACK_POINTER, register_name
 from strobe.symbols.frames.model import Frame
-from strobe.values.lookup.computed import Computation, Unlocated, add_number, as_integer, computation
+from strobe.values.lookup.computed import CALLED, Computation, Unlocated, add_number, as_integer, computation
 from strobe.values.lookup.context import WORD_BYTES, context_word
 from strobe.values.memory.recipes import Recipe
 
@@ -166,7 +166,7 @@ def _reason(location: Location) -> str:
         case OptimizedOut():
             return "is optimized out"
         case EntryValue(number):
-            return f"is known only as what {register_name(number)} was when the function was called"
+            return f"is known only as what {register_name(number)} was when {CALLED}"
         case ImplicitPointer():
             return "is a pointer to what the compiler has taken apart"
         case ThreadLocal():

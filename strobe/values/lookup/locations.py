@@ -52,6 +52,7 @@ OF_CALLS = "$return, of a watch when the function returns"
 _MAX_NESTING = 32  # anonymous records and base classes within each other
 _SIGNS = {"i": Encoding.SIGNED, "u": Encoding.UNSIGNED}
 _IN_SCOPE = 12  # names that are told
+_NO_NAMES = ("const", "volatile", "struct", "class", "union", "enum")
 _SCALARS = {
     **{f"{sign}{8 * size}": (size, of) for size in (1, 2, 4, 8) for sign, of in _SIGNS.items()},
     **{
@@ -371,7 +372,7 @@ class _Compiler:
         return location
 
     def _named(self, cast: Cast) -> Type:
-        words = [word for word in cast.type_name.split() if word not in ("const", "volatile")]
+        words = [word for word in cast.type_name.split() if word not in _NO_NAMES]
         name = " ".join(words)
         found = VOID if name == "void" else self._scope.type(name)
         if found is None and name in _SCALARS:

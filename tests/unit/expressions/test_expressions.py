@@ -259,6 +259,13 @@ GIVES: list[tuple[str, Any]] = [
     ('handler contains "book"', True),
     ("handler != null", True),
     ("what == null", False),
+    ("what == 0", False),
+    ("0 != empty", True),
+    ("what == (const char*)0", False),
+    ("p == (Node*)0", False),
+    ("nothing == (Node*)0", True),
+    ("nul == 0", True),
+    ("off == 0", True),
     # enumerators
     ("kind == 2", True),
     ('kind == "REFUND"', True),
