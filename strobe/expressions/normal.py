@@ -143,6 +143,21 @@ def text(value: Normal) -> str:
     raise Undecided(f"{described(value)} is not a text")
 
 
+def comparable(value: Normal) -> tuple[str, object]:
+    """The same for values that are equal: numbers, pointers and enumerators by their number, texts by their content.
+    Raises Undecided for what has none, as a structure."""
+    if value is None:
+        return "number", 0
+    if isinstance(value, CutText):
+        raise Undecided("only the beginning of the text was recorded")
+    if isinstance(value, Pointer) and value.address is None:
+        return "text", value.name
+    if isinstance(value, str) and not isinstance(value, Enumerator | Character):
+        return "text", str(value)
+    found = number(value)
+    return "number", int(found) if isinstance(found, int) else found
+
+
 def described(value: Normal) -> str:
     """What sort of value it is, for messages."""
     match value:

@@ -44,6 +44,7 @@ from strobe.timeline.store import Store
 if TYPE_CHECKING:  # most runs ask for no variable, and these take longer to import than such a run
     from strobe.session.questions import Counted, Found, Touched
     from strobe.session.questions.compare import Compared, Side
+    from strobe.session.questions.joining import Join, Joined
     from strobe.session.stacks import StackNames
     from strobe.session.variables.reader import VariableReader
     from strobe.session.variables.session_memory import Inside
@@ -220,6 +221,17 @@ class Session:
         elif not groups:
             found.absence = f"None of {found.held} events has a value of {', '.join(expressions)}."
         return groups, found
+
+    def joined(self, wanted: EventFilter, join: Join) -> tuple[Joined, list[str]]:
+        """A page of events, each with another one, as questions.joining has it; and why there may have been more of
+        the other ones. Raises bad_value, expression_wrong, and as `query`."""
+        from strobe.session.questions import Question
+        from strobe.session.questions.joining import joined
+
+        reader, until = self._timeline.reading()
+        found = joined(lambda one: Question(reader, one, self._filled, self._labels()), wanted, join, until)
+        reader.check_whole()
+        return found, self._doubts(found.other_filter)
 
     def compare(self, other: Session, wanted: EventFilter, of_other: EventFilter) -> Compared:
         """In what the calls that the filter selects differ from those that `of_other` selects of another session, or of

@@ -83,7 +83,7 @@ REQUIRED_AND_OPTIONAL = {
     "debug_logpoint": ("sessionId", "add remove"),
     "debug_query": (
         "sessionId",
-        "where select heap eventType function caller sourceFile returnValue threadName threadId depth pid "
+        "where select heap join eventType function caller sourceFile returnValue threadName threadId depth pid "
         "timeFrom timeTo minDurationNs order last around address from to limit offset afterEventId verbose "
         "groupBy format inside compare compareFrom compareTo maxTokens",
     ),

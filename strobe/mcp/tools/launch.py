@@ -152,8 +152,8 @@ TOOL = Tool(
     title="Launch a program under observation",
     description="Start a native program (C, C++, Rust), or attach to one by pid. Captures its output and exit status, "
     "and traces functions (trace) and values (watches) from before main on, in addition to what debug_trace has "
-    "staged. With wait, one call launches, waits and reports what happened; without it, the answer with sessionId and "
-    "nextSteps comes at once. A pattern or watch that matches nothing refuses the launch, with the nearest names.",
+    "staged. With wait, one call launches, waits and reports what happened; without it, the answer "
+    "comes at once. A pattern or watch that matches nothing refuses the launch, with the nearest names.",
     parameters=_PARAMETERS,
     run=run,
     read_only=False,

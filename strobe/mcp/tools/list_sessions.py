@@ -44,9 +44,9 @@ def _wire(item: SessionSummary) -> dict[str, Any]:
 TOOL = Tool(
     name="debug_list_sessions",
     title="List sessions",
-    description="Sessions that run or whose recording is kept, newest first: sessionId, binaryPath, pid, startedAt, "
-    "endedAt, status (running, exited, stopped), exitCode or signal; children: forked processes that "
-    "are still recorded after the program's own end.",
+    description="Running and kept sessions, newest first: sessionId, binaryPath, pid, startedAt, "
+    "endedAt, status (running, exited, stopped), exitCode or signal; children: forked processes "
+    "that are still recorded.",
     parameters=Record(),
     run=run,
     read_only=True,

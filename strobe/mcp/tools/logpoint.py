@@ -77,9 +77,9 @@ def _probe(one: dict[str, Any], path: str) -> Probe:
 TOOL = Tool(
     name="debug_logpoint",
     title="Log without stopping",
-    description="Record a message with values, as a log statement would, whenever a running program reaches a "
-    "function or line: no recompiling, no stop. The same as a probe of debug_trace with log, and can be removed by "
-    "either tool. Without add and remove: lists the active ones.",
+    description="Record a message with values whenever a running program reaches a "
+    "function or line: no recompiling, no stop. The same as a probe of debug_trace with log. "
+    "Without add and remove: lists the active ones.",
     parameters=_PARAMETERS,
     run=run,
     read_only=False,

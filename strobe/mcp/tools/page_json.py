@@ -39,7 +39,7 @@ def selected(page: EventPage, expressions: int, budget: int) -> tuple[list[Json]
     """Events with the selected values alone; `errors`: why some have none."""
     most = min(_SELECTED_BYTES, budget // max(1, expressions))
     shown: list[Json] = [
-        {"id": item.id, "values": {name: _clipped(value, most) for name, value in values.items()}}
+        {"id": item.id, "values": {name: clipped(value, most) for name, value in values.items()}}
         for item, values in zip(page.events, page.values or (), strict=True)
     ]
     errors = folding.once(page.errors or (), lambda place: shown[place])
@@ -81,6 +81,7 @@ def _watch_errors(events_of: list[Event], shown: list[Json]) -> Json:
     return {"watchErrors": told} if told else {}
 
 
-def _clipped(value: Any, most: int) -> Any:
+def clipped(value: Any, most: int = EVENT_BYTES) -> Any:
+    """The value, or where it is longer its first characters."""
     text = results.encode(results.plain(value))
     return value if len(text) <= most else results.clipped(text, most)

@@ -17,6 +17,7 @@ from strobe.mcp.tools import (
     folding,
     heap_json,
     history_json,
+    join_json,
     page_json,
     poll_json,
     tree_json,
@@ -82,6 +83,7 @@ _PARAMETERS = Record(
             description="only what happened between entry and return of this function's calls (name or pattern); "
             "with where, only of calls for which it holds ($return == 0)",
         ),
+        "join": join_json.PARAMETERS,
         "heap": Record(
             fields={
                 "from": Integer(description="ns since session start, 0 or more: only what has grown since then", low=0),
@@ -126,8 +128,8 @@ _PARAMETERS = Record(
             max_length=1000,
         ),
         "compare": Text(
-            description="instead of events: another session to compare with, by the same filter. Functions that one "
-            "called more often, the first call that differs in each thread, values that differ",
+            description="instead of events: another session, with the same filter: functions called more often, the "
+            "first call that differs in each thread, values that differ",
             min_length=1,
         ),
         "compareFrom": Text(description="with compare: start there at this time or event id", numbers=True),
@@ -154,6 +156,8 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
     note |= {} if going_on is None else {"note": going_on}
     if session.failures:
         note["warnings"] = bounded(list(session.failures))
+    if "join" in arguments:
+        return _with_note(join_json.of(session, arguments, wanted, budget), note)
     if "compare" in arguments:
         _check_compared(arguments)
         other = context.sessions().get(arguments["compare"])
@@ -427,11 +431,10 @@ def _cut(shown: int, asked: int) -> dict[str, Any]:
 TOOL = Tool(
     name="debug_query",
     title="Query the timeline",
-    description="Read what a session recorded: calls, output, snapshots of variables, with filters, conditions on "
-    "values (where) and selected values only (select); or totals with groupBy (count, total, min, mean, "
-    "p50, p99, max). Works while it runs and after, when `ended` says how the program ended. An answer has at "
-    "most 8 KB, or maxTokens: `truncated` says that it was full; pass nextCursor as afterEventId to continue. "
-    "totalCount counts all that match. `absence` says whether an empty answer proves that nothing happened.",
+    description="What a session recorded: calls, output, probes, snapshots of variables, with filters, conditions on "
+    "values (where), only the values asked for (select); or totals with groupBy. While it runs and after, when `ended` "
+    "says how it ended. `truncated`: the answer (8 KB, or maxTokens) was full; nextCursor goes on as afterEventId. totalCount is "
+    "of all that match. `absence`: whether an empty answer proves that nothing happened.",
     parameters=_PARAMETERS,
     run=run,
     read_only=True,

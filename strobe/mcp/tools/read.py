@@ -133,7 +133,7 @@ TOOL = Tool(
     name="debug_read",
     title="Read variables",
     description="Values of global and static variables, their members and elements, and raw memory, while the program "
-    "runs on; nothing is stopped. A bad target does not affect the others. Bytes go to a file, with a preview. "
+    "runs on. A bad target does not affect the others. Bytes go to a file, with a preview. "
     "With poll: repeatedly, into the timeline.",
     parameters=_PARAMETERS,
     run=run,

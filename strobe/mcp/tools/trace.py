@@ -21,8 +21,8 @@ _DEFAULT_DEPTH = 3
 _TYPES = ("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64", "pointer")
 
 WHERE = Text(
-    description="record only calls for which this holds at entry, over arguments, this, globals: cents < 0, "
-    'node->next == 0 && name startswith "x"; totals count all calls',
+    description="record only calls for which this holds, over arguments, this, globals, $return: cents < 0 && "
+    'name startswith "x"; totals count all calls',
     min_length=1,
     max_length=1000,
 )
@@ -52,14 +52,14 @@ STACK = Integer(
 PROBE = Record(
     fields={
         "at": Text(
-            description="pool.cpp:42, pool.cpp:42-57 (each line with code), ns::f (where it begins), "
-            "ns::f:return, ns::f:inlined (also where it was inlined), 0x… (an instruction)",
+            description="pool.cpp:42, pool.cpp:42-57 (each line), ns::f (where it begins), "
+            "ns::f:return, ns::f:inlined (inlined copies too), 0x… (an instruction)",
             min_length=1,
             max_length=1000,
         ),
         "where": Text(
-            description="record only when this holds there: used > capacity && this->name == other->name, "
-            'key.data[0..key.size] == "x" (a part of a text), any(i in 0..n: a[i] == 0)',
+            description="only when this holds: used > capacity && this->name == other->name, "
+            'key.data[0..key.size] == "x", any(i in 0..n: a[i] == 0)',
             min_length=1,
             max_length=1000,
         ),
@@ -246,7 +246,7 @@ TOOL = Tool(
     name="debug_trace",
     title="Trace functions",
     description="Add or remove function traces by name pattern: on a running session at once, or staged for all later "
-    "debug_launch of a projectRoot. Thousands of functions install in one batch while the program runs. Answers how "
+    "debug_launch of a projectRoot. Answers how "
     "many functions matched and, where none did, the nearest names. Without add and remove: lists what is active. "
     "`wait` waits for what happens then.",
     parameters=_PARAMETERS,

@@ -40,8 +40,8 @@ PARAMETERS = Record(
         "timeoutMs": Integer(description=f"{WAIT_MS[0]} to {WAIT_MS[1]} (10000)", low=WAIT_MS[0], high=WAIT_MS[1]),
     },
     required=("until",),
-    description="answer when that has happened, when the program has ended, or at the time-out: `ended` says which; "
-    "with the last output, totals, first and last events, cursor",
+    description="answer when that has happened, the program has ended, or at the time-out: `ended` says which; with "
+    "last output, totals, first and last events, cursor",
 )
 
 ANY_CALL = EventFilter(function=TextMatch(contains=""))

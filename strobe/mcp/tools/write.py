@@ -116,7 +116,7 @@ TOOL = Tool(
     title="Write variables",
     description="New values for global and static variables, members, elements, and raw memory, while the program runs "
     "on. Type and range are checked first; answers the previous value. Text goes into char arrays, char* and "
-    "std::string as far as they have room. Each write is a variable_snapshot event of the timeline.",
+    "std::string as far as they have room. Each write is a variable_snapshot event.",
     parameters=_PARAMETERS,
     run=run,
     read_only=False,

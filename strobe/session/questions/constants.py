@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from strobe.dataclass import dataclass
-from strobe.expressions import Known, Undecided
+from strobe.expressions import Absent, Known, Undecided
 from strobe.expressions.names import PLAIN
 from strobe.expressions.normal import NamedNumber, Normal
 from strobe.model import Enumerator, FunctionSymbol
@@ -87,6 +87,8 @@ class Constants:
         label = symbol.name if symbol.is_probe else None
         places = {"$function": symbol.function, "$line": symbol.line, "$file": symbol.source_file, "$label": label}
         found = places[name]
+        if name == "$label" and found is None:
+            raise Absent("it is no probe's")
         if found is None:
             raise Undecided(f"the {name} is not known")
         return found
@@ -100,6 +102,10 @@ class Constants:
             if self._sort.symbol.message:
                 raise NotConstant
             raise Undecided("it is no line of output")
+        if self._sort.symbol.is_probe and name == "$return":
+            if name in self._labels:
+                raise NotConstant
+            raise Absent("the probe does not show '$return'")
         if self._sort.is_enter and name in ("$return", "$duration"):
             raise Undecided("the call has not returned there")
         raise NotConstant

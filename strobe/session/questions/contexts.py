@@ -83,7 +83,7 @@ class EventContext:
             "$function": lambda: self._symbol_name(self._call()[3]),
             "$line": lambda: _there(self._symbol().line, "line"),
             "$file": lambda: _there(self._symbol().source_file, "file"),
-            "$label": lambda: _there(self._symbol().name if self._symbol().is_probe else None, "label"),
+            "$label": self._label,
             "$caller": self._caller,
             "$type": self._type,
             "$text": self._text,
@@ -189,8 +189,15 @@ class EventContext:
         value = argument_of(symbol, words_of(row[9] or b""), place)
         return self._shallow(row, value, name, has_more)
 
+    def _label(self) -> str:
+        if self._seen.is_host or not self._symbol().is_probe:
+            raise Absent("it is no probe's")
+        return self._symbol().name
+
     def _returned(self) -> Normal:
         row = self._call()
+        if self._symbol().is_probe:
+            return self.watch("$return")
         if row[2] == _abi.RECORD_ENTER:
             raise Undecided("the call has not returned there")
         symbol, has_more = self._functions.get(row[3]), bool(row[10] & HAS_MORE)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from strobe import _core
 from strobe.dataclass import dataclass
-from strobe.expressions import Expression, Known, Undecided, compiled
+from strobe.expressions import Absent, Expression, Known, Undecided, compiled
 from strobe.expressions.integers import Int, kind_of, of_enum, spelled
 from strobe.expressions.normal import Character, NamedNumber, Normal, equal
 from strobe.expressions.parser import without_blanks
@@ -57,8 +57,8 @@ _EQUAL = {frozenset((one, other)) for one in ("number", "pointer") for other in 
 
 @dataclass(frozen=True, slots=True)
 class _Node:
-    """`sort`: number, pointer, enum, char, thread; text; literal, a constant text; null; ask, undecided. `constant`:
-    where it is one; `of`: the type of an enum."""
+    """`sort`: number, pointer, enum, char, thread; text; literal, a constant text; null; ask, undecided, absent.
+    `constant`: where it is one; `of`: the type of an enum."""
 
     index: int
     sort: str
@@ -111,6 +111,8 @@ class Program:
     def _node(self, tree: Expression) -> _Node:
         try:
             return self._constant(self._evaluate(tree)(self._constants))
+        except Absent:
+            return _Node(self._absent, "absent")
         except Undecided:
             return self._undecided
         except NotConstant:
@@ -187,11 +189,8 @@ class Program:
             values = of_threads(self._constants, self._threads, self._evaluate(tree))
         except NotConstant:
             return None
-        nodes = {
-            index: (tid, self._undecided if isinstance(value, Undecided) else self._constant(value))
-            for index, (tid, value) in values.items()
-        }
-        sorts = {node.sort for _, node in nodes.values()} - {"undecided"}
+        nodes = {index: (tid, self._of_thread(value)) for index, (tid, value) in values.items()}
+        sorts = {node.sort for _, node in nodes.values()} - {"undecided", "absent"}
         if len(sorts) > 1 or not sorts <= {"number", "thread", "literal"}:
             found = self._ask
         else:
@@ -201,12 +200,19 @@ class Program:
             self._by_thread[id(tree)] = found
         return found
 
+    def _of_thread(self, value: Normal | Undecided) -> _Node:
+        if isinstance(value, Absent):
+            return _Node(self._absent, "absent")
+        return self._undecided if isinstance(value, Undecided) else self._constant(value)
+
     # --- operators
 
     def _strange(self, *nodes: _Node) -> _Node | None:
-        """What operands give of which one is not known: an evaluation stops at what is undecided."""
+        """What operands give of which one is not known: an evaluation stops at what is undecided or absent."""
         sorts = [node.sort for node in nodes]
-        return self._undecided if "undecided" in sorts else self._ask if "ask" in sorts else None
+        if sorts[0] == "absent":
+            return nodes[0]
+        return self._undecided if "undecided" in sorts else self._ask if {"ask", "absent"} & set(sorts) else None
 
     def _number(self, op: str, *operands: _Node) -> _Node:
         return _Node(self.condition.add(op, [node.index for node in operands]), "number")

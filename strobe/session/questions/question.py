@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
 from strobe.dataclass import dataclass, field, replace
 from strobe.errors import StrobeError, failure
 from strobe.expressions import Absent, Expression, ExpressionError, Known, Undecided, check_names, compiled, parse
+from strobe.expressions.names import SPECIAL
 from strobe.expressions.needs import comparisons, needed_names
-from strobe.expressions.normal import Normal, truth
+from strobe.expressions.normal import Normal, comparable, truth
 from strobe.expressions.parser import without_blanks
 from strobe.expressions.syntax import WatchLabel
 from strobe.model import RECORDED_EVENTS, Event, EventFilter, TextMatch
@@ -32,6 +33,7 @@ from strobe.values.decode.normal_form import as_json
 SECONDS = 25.0  # that one question may look at events
 _AT_RETURNS = frozenset(("$return", "$duration"))
 _OF_CALLS = _AT_RETURNS | {"$function", "$line", "$file", "$caller", "$depth", "$label"}
+_OF_OUTPUT = frozenset(("$text", "$type", "$thread", "$threadName", "$pid", "$time"))  # what output has as well
 _GROUPS = 100_000
 _NEWEST = 3  # events of an address
 _INDEX = re.compile(r"\[\d+\]|\bat 0x[0-9a-f]+|\bin 0x[0-9a-f]+")
@@ -154,7 +156,8 @@ class Question:
         self.expressions = list(dict.fromkeys(wanted.select))
         trees = [_selected(text, labels) for text in self.expressions]
         condition = None if wanted.where is None else _parsed(wanted.where)
-        known = known_names(reader, select(reader, wanted).functions, labels)
+        narrowed = wanted if condition is None else _narrowed(wanted, condition)
+        known = known_names(reader, select(reader, narrowed).functions, labels)
         names: set[str] = set()
         watches: set[str] = set()
         for text, tree in zip([*self.expressions, wanted.where], [*trees, condition], strict=True):
@@ -191,7 +194,7 @@ class Question:
         if is_turned:
             rows.reverse()
         for one in rows[wanted.offset :]:
-            self._add(found, one)
+            self.add(found, one)
         return found
 
     def first(self, until: int, deadline: float | None = None) -> tuple[Event | None, int]:
@@ -373,7 +376,28 @@ class Question:
         is_backward = after is None or self._wanted.newest_first
         return 0 if is_backward else event_number(self._reader.session_id, str(after))
 
-    def _add(self, found: Found, one: Seen) -> None:
+    def keyed(self, until: int, found: Found, tally: Tally, by: Sequence[str]) -> Iterator[tuple[Seen, object]]:
+        """Events for which it holds, oldest first, with the values of some of the expressions in a form in which equal
+        ones are the same. Those of which these are not known are counted as undecided."""
+        own = [self._selected[self.expressions.index(text)] for text in by]
+        for one in self._held(found, until, tally):
+            context = self._context.see(one)
+            try:
+                key = tuple(comparable(evaluate(context)) for evaluate in own)
+            except Absent:
+                continue
+            except Undecided as error:
+                _note_undecided(found, error)
+                continue
+            yield one, key
+
+    @property
+    def session_id(self) -> str:
+        """Of whose events it asks."""
+        return self._reader.session_id
+
+    def add(self, found: Found, one: Seen) -> None:
+        """An event of the page, with the values that are asked for."""
         found.events.append(self._event(one))
         if self._wanted.address is not None:
             found.places.append(self._places(one))
@@ -443,8 +467,11 @@ def _sight(
     if condition is not None:
         wanted = _narrowed(wanted, condition)
     kind = wanted.event_type
+    is_of_returns = wanted.min_duration_ns is not None or wanted.return_value is not None
+    if kind is None and names - _OF_OUTPUT and not is_of_returns and _has_only_probes(reader, wanted):
+        kind = "probe"
     if kind is None and not watches and "$type" not in names:
-        if names & _AT_RETURNS or wanted.min_duration_ns is not None or wanted.return_value is not None:
+        if names & _AT_RETURNS or is_of_returns:
             kind = "function_exit"
         elif asks_for_arguments:
             kind = "function_enter"
@@ -463,6 +490,12 @@ def _sight(
     if condition is None or (kind == "function_exit" and not entries) or can_sieve(reader, sight):
         return sight
     return replace(sight, fails=quick_test(reader, condition))
+
+
+def _has_only_probes(reader: SessionReader, wanted: EventFilter) -> bool:
+    functions, ids = reader.functions(), select(reader, wanted).functions
+    symbols = [functions[key] for key in (functions if ids is None else ids) if key in functions]
+    return bool(symbols) and all(symbol.is_probe for symbol in symbols)
 
 
 def _having(
@@ -503,6 +536,8 @@ def _narrowed(wanted: EventFilter, condition: Expression) -> EventFilter:
 def _selected(text: str, labels: frozenset[str]) -> Expression:
     """What is written as the text of a watch or of a value of a probe is that one, as is said of them: also an address
     or another thing that cannot be asked of events. A name alone may be an argument."""
+    if text.strip() in SPECIAL:  # `$return` is also that of calls
+        return _parsed(text)
     label = next((label for label in labels if without_blanks(label) == without_blanks(text)), None)
     return _parsed(text) if label is None or text.isidentifier() else WatchLabel(0, label)
 
