@@ -25,9 +25,9 @@ PARAMETERS = Record(
         "on": Expressions(description="its == the other's; several: commas"),
         "anyThread": Boolean(),
         "select": Array(items=Text(), max_items=16),
-        "missing": Boolean(description="only those without"),
+        "missing": Boolean(description="those without"),
     },
-    description="with each event the newest one before it, or the next after it, of its thread, for which a condition "
+    description="each event with the newest one before it (or next after it) in its thread for which a condition "
     "holds: {before: \"$label == 'moved'\", on: 'key == node'}",
 )
 

@@ -432,9 +432,9 @@ TOOL = Tool(
     name="debug_query",
     title="Query the timeline",
     description="What a session recorded: calls, output, probes, snapshots of variables, with filters, conditions on "
-    "values (where), only the values asked for (select); or totals with groupBy. While it runs and after, when `ended` "
-    "says how it ended. `truncated`: the answer (8 KB, or maxTokens) was full; nextCursor goes on as afterEventId. totalCount is "
-    "of all that match. `absence`: whether an empty answer proves that nothing happened.",
+    "values (where), only the values asked for (select); or totals with groupBy. While it runs and after; `ended` "
+    "says how it ended. `truncated`: the answer (maxTokens) was full; nextCursor goes on as afterEventId. "
+    "totalCount is of all that match. `absence`: whether an empty answer proves that nothing happened.",
     parameters=_PARAMETERS,
     run=run,
     read_only=True,

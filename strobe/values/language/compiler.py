@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import PurePath
 from typing import Protocol, TypeAlias
 
@@ -244,19 +244,15 @@ class Compiler(ABC):
         )
 
     def _sizeof(self, of: syntax.Expression) -> Number:
-        size = self._variable_or_type(of).type.size
+        try:
+            size = self.location(of).type.size
+        except UnknownName:
+            if not isinstance(of, syntax.Name):
+                raise
+            size = self.location(syntax.lying_at_null(of.at, of.name)).type.size
         if size is None:
             raise ExpressionError(of.at, "its size is not known")
         return constant(size, Kind.UNSIGNED_LONG)
-
-    def _variable_or_type(self, of: syntax.Expression) -> ValueLocation:
-        try:
-            return self.location(of)
-        except UnknownName:
-            with suppress(ExpressionError):
-                if isinstance(of, syntax.Name):
-                    return self.location(syntax.lying_at_null(of.at, of.name))
-            raise
 
     def _kept(self, of: syntax.Expression) -> Number | Float:
         """What `of` was at the entry of the call: calculated then, kept, and taken from there at the return."""
