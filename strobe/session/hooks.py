@@ -23,6 +23,7 @@ from strobe.session.probes.active_probes import ActiveProbes
 from strobe.session.unwinding import Unwinding
 from strobe.symbols import ModuleSymbols, Pattern, Selection, SymbolResolver, select
 from strobe.symbols.function_table import FunctionTable
+from strobe.symbols.select.allocators import with_declared_values
 from strobe.symbols.select.hooking import is_system_runtime
 from strobe.timeline.store import Store
 
@@ -322,7 +323,7 @@ class Hooks:
         native = self._target.setup.form == "native"
         with _collector_paused():
             known = module.current(lambda: self._resolver.detail(functions))
-            found = [recorded(item, native, self._text_words) for item in known or ()]
+            found = [recorded(with_declared_values(item), native, self._text_words) for item in known or ()]
         return codes, dict(zip(numbered, found, strict=True)) if known is not None else {}
 
     def _planned(self, module: TracedModule, functions: Mapping[int, FunctionSymbol]) -> list[Hook]:
