@@ -110,4 +110,5 @@ def test_of_deep_recursion_the_middle_is_left_out(build_program: Build) -> None:
     assert found[:2] == ["down deep_crash.c:8", "down deep_crash.c:10"], found[:3]
     assert found[24] == "… 37 more" and len(found) == 24 + 1 + 3
     short = crash_stack(program, [], "20")
-    assert [frame.split()[0] for frame in short] == ["down"] * 21 + ["main"]
+    # behind main are frames of the C library, where it has no debug information
+    assert [frame.split()[0] for frame in short][:22] == ["down"] * 21 + ["main"]

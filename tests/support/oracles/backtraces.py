@@ -126,7 +126,9 @@ def frames_of(stack: Sequence[str] | None) -> list[Frame]:
         frame = _FRAME.match(text)
         assert frame is not None
         line = frame["line"]
-        found.append((plain(frame["function"]), frame["file"], None if line is None else int(line)))
+        # of a library without debug information its name stands where the file does
+        name = frame["function"] if line is not None else re.sub(r" [^ ]+\.so[.\d]*$", "", frame["function"])
+        found.append((plain(name), frame["file"], None if line is None else int(line)))
         if found[-1][0] == "main":
             break
     return found
