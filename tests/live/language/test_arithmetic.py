@@ -112,7 +112,7 @@ def test_values(ready: Session) -> None:
         ("ratio & 1 == 1", "'&' takes integers only"),
         ("~(ratio + 1)", "an integer is needed"),
         ("numbers[ratio]", "an integer is needed"),
-        ("sample + 0.5 == *sample", "no number"),
+        ("sample + 0.5 == *sample", "neither a number nor a text"),
         ("ratio == 'text'", "text"),
         ("nosuch * 2", "nosuch"),
         ("sample->nosuch", "has no field 'nosuch'"),

@@ -61,8 +61,15 @@ def test_what_is_refused(launch: Launch, build_program: Build) -> None:
     for asked, said in {
         "leaf if $caller == 'nobody'": "no function of the program is called 'nobody'",
         "leaf if $caler == 3": r"'\$caler' is not known here.*\$caller",
-        "leaf : $function": "it is a text that is the same each time",
         "leaf if $function < 'x'": "a text is compared with a text",
     }.items():
         with pytest.raises(StrobeError, match=said):
             launch(program, probe=[asked])
+
+
+def test_texts_that_are_the_same_each_time_are_shown(launch: Launch, build_program: Build) -> None:
+    session = launch(build_program("moments", "-O0"), probe=["leaf : $function, $line"])
+    assert status(session) == 0
+    shown = [event.watch_values or {} for event in all_events(session, EventFilter(event_type="probe"))]
+    assert len(shown) == 150
+    assert {str(one["$function"]) for one in shown} == {"leaf"}
