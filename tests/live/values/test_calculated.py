@@ -227,7 +227,7 @@ def test_a_probe_at_a_line_calculates_as_well(manager: SessionManager, build_pro
         dict(zip(show, (603, 2, "call_values", "items has no element [m_count-3]"), strict=True)),
     ]
     for where, said in {
-        "$entry.value > 1": "at the return of a call",
+        "$entry.value > 1": "$entry is known at returns",
         "$return > 1": "$return",
         "vlaue > 1": "value",
     }.items():
