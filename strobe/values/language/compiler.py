@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import PurePath
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from strobe import _abi
 from strobe.dataclass import dataclass, field, replace
@@ -14,83 +14,30 @@ from strobe.errors import StrobeError
 from strobe.expressions import syntax
 from strobe.expressions.integers import Kind
 from strobe.expressions.syntax import ExpressionError
-from strobe.symbols.names import without_clone
 from strobe.symbols.select.nearest import nearest_names
-from strobe.symbols.select.patterns import Pattern, matching
 from strobe.symbols.types.model import Pointer as PointerType
 from strobe.values.language import terms
+from strobe.values.language.callers import called_by, named_caller
 from strobe.values.language.loading import characters, loaded, size_of
+from strobe.values.language.roots import CALLER, FACTS, HIT, RETURN, SPECIAL, TIME, TOLD, Roots, session_time
 from strobe.values.language.terms import Float, Literal, Number, Row, Term, Text, constant, joined, steps
+from strobe.values.language.texts import TEXT_SIGNS, by_thread_name, compared_texts, text_of_entry, thread_name_rows
 from strobe.values.lookup import expression as paths
 from strobe.values.lookup.locations import ValueLocation, location_of
 from strobe.values.lookup.scope import Module, Scope, UnknownName
-from strobe.values.memory.recipes import CONSTANTS, Recipe, decoded_steps
+from strobe.values.memory.recipes import CONSTANTS, decoded_steps
 
-RETURN = "$return"
 _LITERAL_BYTES = CONSTANTS["MAX_LITERAL"]
 _MOST_VARIABLES = CONSTANTS["MAX_VARIABLES"]
 _WORD = (1 << 64) - 1
 _NAME_BYTES = 16  # of a thread
 _SPARE = 0  # the variable for an index while its element is looked for
 UNKNOWN_BLOCK = 0xFFFF  # stands for the number of what was kept at the entry, until that is known
-_TEXT_SIGNS = {
-    "==": "TEXT_EQUALS",
-    "!=": "TEXT_EQUALS",
-    "startswith": "TEXT_STARTS",
-    "endswith": "TEXT_ENDS",
-    "contains": "TEXT_CONTAINS",
-}
-_FACTS = {"$thread": _abi.FACT_THREAD, "$depth": _abi.FACT_DEPTH, "$pid": _abi.FACT_PID}
-CALLER = "$caller"
-HIT, TIME = "$hit", "$time"
-_TOLD = ("$function", "$file", "$line")
-SPECIAL = (RETURN, "$entry", "$changed", "$threadName", CALLER, HIT, TIME, *_FACTS, *_TOLD)
-_MOST_CALLERS = 64
 _NO_FLOATS = "an integer is needed here, not a floating-point number"
 _NOT_KEPT = "<not kept: the call began before this was asked for, or there was no room>"
 
 Binding: TypeAlias = Number | Callable[[], ValueLocation]
 """What a quantifier's variable is: a number, or where the element lies."""
-
-
-def _time() -> Number:
-    """ns since session start."""
-    ticks, per_tick = (steps(("FACT", 0, fact, 0)) for fact in (_abi.FACT_TIME, _abi.FACT_NS_PER_TICK))
-    found = terms.calculated_floats("*", Number(ticks), Float(per_tick), 0)
-    time = terms.cast("i64", found)
-    assert isinstance(time, Number)
-    return time
-
-
-class Roots(Protocol):
-    """What names mean at an instruction of the program, before they mean what they do everywhere: arguments and
-    locals, where they lie there, and `$return` after a call. See CallScope, which is that of a call's entry and return.
-    """
-
-    @property
-    def names(self) -> list[str]:
-        """All that can be asked for, but members of `this`."""
-
-    def location(self, name: str) -> ValueLocation | None:
-        """Where that value lies, as steps that begin with what the recorder knows of the moment (PASSED) or with an
-        address (BASE); None where the name is none of its own. Raises READ_FAILED where nobody can read it."""
-
-    @property
-    def counts_hits(self) -> bool:
-        """Whether it is a probe, so that $hit is known."""
-
-    @property
-    def module(self) -> str:
-        """The path of the file whose code it is; "" where there is none."""
-
-    def told(self, name: str) -> str | int | None:
-        """$function, $file, $line, which are always the same there; None where it is not known."""
-
-    def is_member(self, name: str) -> bool:
-        """Whether the name is short for `this->name`."""
-
-    def needs(self, recipe: Recipe) -> int:
-        """STROBE_NEEDS_* of what the recipe reads of the call, or of the registers there."""
 
 
 @dataclass
@@ -277,13 +224,13 @@ class Compiler(ABC):
         name = node.name
         if name == "$threadName":
             return Text(thread_name_rows(), _NAME_BYTES)
-        if name in _FACTS:
-            return Number(steps(("FACT", 0, _FACTS[name], 0)))
+        if name in FACTS:
+            return Number(steps(("FACT", 0, FACTS[name], 0)))
         if name == HIT and self.roots.counts_hits:
             return Number(steps(("FACT", 0, _abi.FACT_HIT, 0)))
         if name == TIME:
-            return _time()
-        if name in _TOLD and (told := self.roots.told(name)) is not None:
+            return session_time()
+        if name in TOLD and (told := self.roots.told(name)) is not None:
             return constant(told) if isinstance(told, int) else Literal(told.encode("utf-8", "surrogateescape"))
         if name == CALLER:
             return Number(steps(("FACT", 0, _abi.FACT_CALLER, 0)), Kind.UNSIGNED_LONG)
@@ -406,20 +353,20 @@ class Compiler(ABC):
         if sign in ("&&", "||"):
             name = "AND" if sign == "&&" else "OR"
             return joined(name, terms.truth(self.truth(node.left)), terms.truth(self.truth(node.right)), is_truth=True)
-        if (at_entry := _text_of_entry(node)) is not None:
+        if (at_entry := text_of_entry(node)) is not None:
             return self._kept(at_entry)
-        if (callers := _named_caller(node)) is not None:
-            return self._called_by(node, *callers)
+        if (callers := named_caller(node)) is not None:
+            return called_by(node, self.number(callers[0]), callers[1], self.scope.program)
         left, right = self._operands(by_thread_name(node))
         if isinstance(left, Number):
             right = terms.as_number(right)
         if isinstance(right, Number):
             left = terms.as_number(left)
         if isinstance(left, Text | Literal) or isinstance(right, Text | Literal):
-            return self._texts(node, left, right)
+            return compared_texts(node, left, right)
         if sign in terms.COMPARISONS:
             return terms.compared(sign, left, right)
-        if sign in _TEXT_SIGNS:
+        if sign in TEXT_SIGNS:
             raise ExpressionError(node.at, f"'{sign}' needs a text on its left")
         if (moved := self._moved(node, left, right)) is not None:
             return moved
@@ -455,31 +402,6 @@ class Compiler(ABC):
             del self.kept.numbers[kept:]
         return (plain.target.bare.size or 1) if isinstance(plain, PointerType) else None
 
-    def _called_by(self, node: syntax.Binary, caller: syntax.Name, pattern: str) -> Number:
-        """Whether the call returns into one of these functions of the program."""
-        address, program = self.number(caller), self.scope.program
-        try:
-            found = {one.address: one for one in matching(Pattern.parse(pattern, None), [program.symbols])}
-        except StrobeError as error:
-            raise ExpressionError(node.at, error.message.rstrip("."), error.next_step) from error
-        names = {one.raw_name for one in found.values()}
-        found |= {
-            one.address: one  # what is seldom reached lies apart
-            for one in program.symbols.functions
-            if ".cold" in one.raw_name and without_clone(one.raw_name) in names
-        }
-        if not 0 < len(found) <= _MOST_CALLERS:
-            few = f"no function of the program is called '{pattern}'"
-            many = f"{len(found)} functions are called so, and {_MOST_CALLERS} are compared"
-            raise ExpressionError(node.at, many if found else few, "Pool::grow, Pool::*")
-        held: Number | None = None
-        for function in found.values():
-            behind = joined("MINUS", address, constant(function.address + program.slide + 1))
-            within = joined("LESS", behind, constant(max(function.size, 1)), is_truth=True)
-            held = within if held is None else joined("OR", held, within, is_truth=True)
-        assert held is not None
-        return held if node.sign == "==" else terms.opposite(held)
-
     def _operands(self, node: syntax.Binary) -> tuple[Term, Term]:
         """A name on one side may be an enumerator of the other's type."""
         for first, second, is_swapped in ((node.left, node.right, False), (node.right, node.left, True)):
@@ -497,25 +419,6 @@ class Compiler(ABC):
                     return (other, value) if is_swapped else (value, other)
             del self.kept.numbers[kept:]
         return self.value(node.left), self.value(node.right)
-
-    def _texts(self, node: syntax.Binary, left: Term, right: Term) -> Number:
-        sign = node.sign
-        if isinstance(left, Literal) and isinstance(right, Literal):
-            return _of_literals(sign, left.data, right.data, node.at)
-        if sign in ("==", "!=") and isinstance(left, Literal):
-            left, right = right, left
-        if not isinstance(left, Text) or not isinstance(right, Text | Literal) or sign not in _TEXT_SIGNS:
-            reason = "a text is compared with a text, by ==, !=, contains, startswith, endswith"
-            raise ExpressionError(node.at, reason, 'name startswith "x", name == other->name')
-        how = CONSTANTS[_TEXT_SIGNS[sign]]
-        if isinstance(right, Text):
-            test = steps(("TEST_TEXTS", how, 0, left.most), ("DATA", 0, 0, right.most))
-            both = (*right.rows, *steps(("LOCATION", 0, 0, 0)), *left.rows, *test)
-            found = Number(both, height=8, is_truth=True)
-            return terms.opposite(found) if sign == "!=" else found
-        test = steps(("TEST_TEXT", how, len(right.data), left.most), *data_steps(right.data))
-        found = Number((*left.rows, *test), height=2, is_truth=True)
-        return terms.opposite(found) if sign == "!=" else found
 
 
 def in_brackets(node: syntax.Element) -> str:
@@ -548,53 +451,3 @@ def _literal(node: syntax.Literal) -> Term:
                 raise ExpressionError(node.at, reason)
             return Literal(data)
     return constant(0, Kind.UNSIGNED_LONG, is_address=True)  # null
-
-
-def data_steps(data: bytes) -> list[tuple[str, int, int, int]]:
-    """The steps that have these bytes."""
-    pieces = (data[at : at + 8] for at in range(0, len(data), 8))
-    return [("DATA", 0, 0, int.from_bytes(piece, "little")) for piece in pieces]
-
-
-def _of_literals(sign: str, left: bytes, right: bytes, at: int) -> Number:
-    """Of texts that are the same each time: `$function == "shop::book"`."""
-    tests = {"==": left == right, "!=": left != right, "contains": right in left}
-    tests |= {"startswith": left.startswith(right), "endswith": left.endswith(right)}
-    if sign not in tests:
-        raise ExpressionError(at, "a text is compared with a text, by ==, !=, contains, startswith, endswith")
-    return replace(constant(int(tests[sign]), Kind.INT), is_truth=True)
-
-
-def thread_name_rows() -> terms.Rows:
-    """Lead to the name of the thread."""
-    return steps(("BASE", 0, 0, 0), ("FACT", 0, _abi.FACT_THREAD_NAME, 0), ("GO", 0, 0, 0))
-
-
-def by_thread_name(node: syntax.Binary) -> syntax.Binary:
-    """`$thread` is the id, and compares with a text as the name."""
-    sides = (node.left, node.right)
-    if not any(isinstance(one, syntax.Literal) and isinstance(one.value, str) for one in sides):
-        return node
-    left, right = (
-        syntax.Name(one.at, "$threadName") if isinstance(one, syntax.Name) and one.name == "$thread" else one
-        for one in sides
-    )
-    return replace(node, left=left, right=right)
-
-
-def _named_caller(node: syntax.Binary) -> tuple[syntax.Name, str] | None:
-    """`$caller == "Pool::grow"`."""
-    for one, other in ((node.left, node.right), (node.right, node.left)):
-        is_caller = isinstance(one, syntax.Name) and one.name == CALLER and node.sign in ("==", "!=")
-        if is_caller and isinstance(other, syntax.Literal) and isinstance(other.value, str):
-            return syntax.Name(one.at, CALLER), other.value
-    return None
-
-
-def _text_of_entry(node: syntax.Binary) -> syntax.Binary | None:
-    """`$entry.name == "x"` is compared at the entry."""
-    for one, other in ((node.left, node.right), (node.right, node.left)):
-        is_text = isinstance(other, syntax.Literal) and isinstance(other.value, str) and not other.is_character
-        if is_text and isinstance(one, syntax.Call) and one.name == "$entry":
-            return replace(node, left=one.of, right=other) if one is node.left else replace(node, right=one.of)
-    return None

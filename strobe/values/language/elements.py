@@ -13,10 +13,11 @@ from strobe.symbols.types.model import Array, Pointer, Record
 from strobe.symbols.types.texts import points_to_text, text_object
 from strobe.values.decode.shaping import character_width
 from strobe.values.language import terms
-from strobe.values.language.compiler import Roots, by_thread_name, data_steps
 from strobe.values.language.loading import characters, rows_of, size_of
 from strobe.values.language.loops import WithLoops, nodes_of, parts_of_entry
+from strobe.values.language.roots import Roots
 from strobe.values.language.terms import Float, Literal, Number, Row, Term, Text, constant, joined, set_variable, steps
+from strobe.values.language.texts import by_thread_name, data_steps
 from strobe.values.lookup import expression as paths
 from strobe.values.lookup.locations import ValueLocation
 from strobe.values.lookup.scope import Scope, UnknownName

@@ -15,9 +15,11 @@ from strobe.symbols.types.model import VOID, Array, Dimension, Encoding, Scalar,
 from strobe.values.decode.shapes import Constant, Shape
 from strobe.values.decode.shaping import Shaping
 from strobe.values.language import terms
-from strobe.values.language.compiler import CALLER, RETURN, SPECIAL, UNKNOWN_BLOCK, Compiler, Roots, thread_name_rows
+from strobe.values.language.compiler import UNKNOWN_BLOCK, Compiler
 from strobe.values.language.elements import Complete
+from strobe.values.language.roots import CALLER, RETURN, SPECIAL, Roots
 from strobe.values.language.terms import Float, Number, Row
+from strobe.values.language.texts import thread_name_rows
 from strobe.values.lookup.locations import ValueLocation, pointer_to
 from strobe.values.lookup.scope import Scope
 from strobe.values.memory.recipes import CONSTANTS, Recipe, rows, with_count

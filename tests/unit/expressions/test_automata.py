@@ -8,8 +8,8 @@ import pytest
 
 from strobe.symbols.select.linear_regex import LinearRegex, RegexError
 from strobe.values.language.automata import MOST_BYTES, NotTaken, table_of
-from strobe.values.language.compiler import data_steps
 from strobe.values.language.terms import steps
+from strobe.values.language.texts import data_steps
 from strobe.values.memory.recipes import Recipe, run
 
 PLACE = 0x10000
