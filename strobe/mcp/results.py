@@ -47,6 +47,12 @@ def clipped(text: str, limit: int) -> str:
     return f"{text[:limit]}… [{len(text) - limit} more characters]"
 
 
+def clipped_value(value: Any, most: int) -> Any:
+    """The value, or where its JSON is longer than `most` characters the first of them, as a text."""
+    text = encode(plain(value))
+    return value if len(text) <= most else clipped(text, most)
+
+
 def plain(value: Any) -> Any:
     """As every client reads it: without numbers that JavaScript rounds, infinities and lone surrogates."""
     if isinstance(value, dict):

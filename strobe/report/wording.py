@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from strobe.errors import failure
 from strobe.model import Argument, Loss, Value
-from strobe.timeline.decode import call_values as values
+from strobe.timeline.decode import captured as values
 from strobe.values import model
 from strobe.values.decode import text
 

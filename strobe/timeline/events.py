@@ -11,7 +11,7 @@ from typing import Any, cast
 from strobe import _abi
 from strobe.model import Event, EventType
 from strobe.timeline import crashes, snapshots
-from strobe.timeline.decode.call_values import CallDecoder
+from strobe.timeline.decode.captured import CallDecoder
 from strobe.timeline.moments import event_id
 from strobe.timeline.reader import SessionReader, Thread
 from strobe.timeline.selection import Conditions, Selection

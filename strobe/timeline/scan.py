@@ -13,7 +13,8 @@ from typing import Any
 from strobe import _abi
 from strobe.dataclass import dataclass, field, replace
 from strobe.model import RECORD_KINDS, RECORDED_EVENTS, EventFilter, TextMatch
-from strobe.timeline.decode.call_values import decode_return, is_what_is_asked, words_of
+from strobe.timeline.decode.captured import decode_return, words_of
+from strobe.timeline.decode.compared import is_what_is_asked
 from strobe.timeline.events import CALL_COLUMNS, HAS_MORE, HOST_COLUMNS
 from strobe.timeline.moments import event_id, event_number
 from strobe.timeline.reader import SessionReader

@@ -10,8 +10,8 @@ from strobe.dataclass import dataclass, field, replace
 from strobe.errors import failure, field_name
 from strobe.model import RECORD_KINDS, RECORDED_EVENTS, EventFilter, FunctionSymbol, ReturnMatch, TextMatch, ValueKind
 from strobe.symbols.select.linear_regex import LinearRegex, RegexError
-from strobe.timeline.decode.call_values import decode_return, is_what_is_asked, words_of
-from strobe.timeline.decode.captured import encode, is_in_a_word, is_nullable, type_mask
+from strobe.timeline.decode.captured import decode_return, type_mask, words_of
+from strobe.timeline.decode.compared import encode, is_in_a_word, is_nullable, is_what_is_asked
 from strobe.timeline.moments import NUMBER_MAX, before_newest_ns, event_number, host_number
 from strobe.timeline.reader import SessionReader
 

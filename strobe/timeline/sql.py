@@ -20,7 +20,7 @@ from strobe import _abi, _core
 from strobe.errors import failure
 from strobe.limits import SQL_ROWS
 from strobe.model import Event, EventType, FunctionSymbol, Value
-from strobe.timeline.decode.call_values import decode_arguments, decode_return, named, plain, words_of
+from strobe.timeline.decode.captured import decode_arguments, decode_return, named, plain, words_of
 from strobe.timeline.events import decode_text
 from strobe.timeline.reader import SessionReader, open_reader
 

@@ -12,7 +12,7 @@ from support.timelines import PID, WrittenSession, write_mixture
 from strobe._core import Segment
 from strobe.errors import StrobeError
 from strobe.model import EventFilter
-from strobe.timeline.decode.call_values import plain
+from strobe.timeline.decode.captured import plain
 from strobe.timeline.query import SETTLE_S, Timeline
 from strobe.timeline.store import Store
 

@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from strobe.mcp.tools import event_json as wire
+from strobe.mcp.tools import totals_json as wire_totals
 from strobe.model import CALL_EVENTS, Enumerator, Event, GroupBy, Loss, SessionSummary, Text, Totals, Value
 
 _LARGEST_EXACT = 1 << 53  # JavaScript, and jq with it, corrupts integers from here on
@@ -95,7 +96,7 @@ def _value_json(value: Any) -> Any:
 
 def totals_json(group: Totals, group_by: GroupBy) -> dict[str, object]:
     """One group of totals, as debug_query gives it."""
-    return wire.group(group, group_by)
+    return wire_totals.group(group, group_by)
 
 
 def loss_json(loss: Loss) -> dict[str, object]:

@@ -1,4 +1,5 @@
-"""Events and totals as debug_query shows them; what an event does not have is left out."""
+"""Events as debug_query shows them; what an event does not have is left out. A page is within the bytes of an answer:
+first what says nothing is folded, then values are cut, then events are left for the next page."""
 
 from __future__ import annotations
 
@@ -6,19 +7,49 @@ import json
 import sys
 from typing import Any
 
-from strobe.mcp.results import clipped, encode, fitting
-from strobe.mcp.results import plain as plain_json
-from strobe.mcp.tools.folding import folded_event
+from strobe.mcp import results
+from strobe.mcp.results import clipped, clipped_value
+from strobe.mcp.tools import folding
 from strobe.mcp.tools.parameters import shortened
-from strobe.model import Argument, Event, Loss, ProbeTotals, Totals
-from strobe.timeline.decode import call_values as values
+from strobe.model import Argument, Event, EventPage
+from strobe.timeline.decode import captured
 from strobe.values.decode import text
+from strobe.values.model import Problem
 
+EVENT_BYTES = 600  # of one of many
+_SELECTED_BYTES = 4096  # of one value
+_LONG_TEXT = 12  # characters, from which on an error stands once
+_ERROR = "(error)"
 _SHORTEST = 40  # characters of a value that is cut
 _FRAME_CHARACTERS = 100
-_UNDECIDED = (
-    "what it reads was not there or not readable, a division by zero, over 100,000 steps in one loop; or `once` is over"
-)
+
+Json = dict[str, Any]
+
+
+def page(found: EventPage, verbose: bool, budget: int) -> tuple[list[Json], Json]:
+    """The events, and what the answer says of all of them: `common` where they did not fit, `watchErrors`."""
+    if len(found.events) == 1:
+        return _with_locations([bounded_event(found.events[0], verbose, budget)], found), {}
+    if not verbose:
+        return _with_locations([bounded_event(item, False, EVENT_BYTES) for item in found.events], found), {}
+    shown = [bounded_event(item, True, budget // 2) for item in found.events]
+    notes = _watch_errors(found.events, shown)
+    if _size(shown) <= budget:
+        return _with_locations(shown, found), notes
+    common, shown = folding.without_common([bounded_event(item, True, _share(found, budget)) for item in found.events])
+    notes = _watch_errors(found.events, shown)
+    return _with_locations(shown, found), ({"common": common} if common else {}) | notes
+
+
+def selected(page: EventPage, expressions: int, budget: int) -> tuple[list[Json], Json]:
+    """Events with the selected values alone; `errors`: why some have none."""
+    most = min(_SELECTED_BYTES, budget // max(1, expressions))
+    shown: list[Json] = [
+        {"id": item.id, "values": {name: clipped_value(value, most) for name, value in values.items()}}
+        for item, values in zip(page.events, page.values or (), strict=True)
+    ]
+    errors = folding.once(page.errors or (), lambda place: shown[place])
+    return _with_locations(shown, page), {"errors": errors} if errors else {}
 
 
 def event(item: Event, verbose: bool, text_limit: int, values_limit: int = sys.maxsize) -> dict[str, Any]:
@@ -54,20 +85,20 @@ def bounded_event(item: Event, verbose: bool, most: int) -> dict[str, Any]:
     """An event of some `most` bytes; where it has more its values are folded, then those that are longer are cut,
     and say so."""
     shown = event(item, verbose, most // 2, most // 2)
-    if len(encode(plain_json(shown))) <= most:
+    if _length(shown) <= most:
         return shown
-    shown = folded_event(shown)
-    if len(encode(plain_json(shown))) <= most:
+    shown = folding.folded_event(shown)
+    if _length(shown) <= most:
         return shown
     arguments = shown.get("arguments") or ()
     watches = shown.get("watchValues") or {}
     share = max(_SHORTEST, most // (2 + len(arguments) + len(watches)))
     if "returnValue" in shown:
-        shown["returnValue"] = _cut(shown["returnValue"], share)
+        shown["returnValue"] = clipped_value(shown["returnValue"], share)
     if arguments:
-        shown["arguments"] = [{"name": one["name"], "value": _cut(one["value"], share)} for one in arguments]
+        shown["arguments"] = [{"name": one["name"], "value": clipped_value(one["value"], share)} for one in arguments]
     if watches:
-        shown["watchValues"] = {name: _cut(value, share) for name, value in watches.items()}
+        shown["watchValues"] = {name: clipped_value(value, share) for name, value in watches.items()}
     if "stack" in shown:
         shown["stack"] = frames(shown["stack"], max(share, most // 2))
     for name in ("function", "functionRaw", "text"):
@@ -82,7 +113,7 @@ def crash_values(values: dict[str, Any], most: int) -> dict[str, Any]:
     if "stack" in told:
         told["stack"] = frames(told["stack"], most)
     if variables := told.pop("variables", None):
-        told["variables"] = variables[: fitting(variables, most)]
+        told["variables"] = variables[: results.fitting(variables, most)]
     return told
 
 
@@ -98,71 +129,49 @@ def frames(stack: list[str], most: int) -> list[str]:
     return shown
 
 
-def _cut(value: Any, share: int) -> Any:
-    text = encode(plain_json(value))
-    return value if len(text) <= share else clipped(text, share)
+def plain(value: Any) -> Any:
+    """As JSON has it, what pointers lead to included; integers of more than 64 bits as text."""
+    return captured.plain(text.plain(value))
 
 
-def probe_totals(item: ProbeTotals) -> dict[str, Any]:
-    """How often one probe was reached; `held` where that is not each time."""
-    told: dict[str, Any] = {"label": item.label, "hits": item.hits}
-    if item.held != item.hits:
-        told["held"] = item.held
-    if item.recorded != item.held:
-        told["recorded"] = item.recorded
-    if item.undecided:
-        told |= {"undecided": item.undecided, "undecidedWhy": _UNDECIDED}
-    return told
+def _share(page: EventPage, budget: int) -> int:
+    """Bytes of an event, where all of them are to find room: those that need no more leave theirs to others."""
+    return max(EVENT_BYTES, min(budget // 2, budget // max(1, len(page.events))))
 
 
-def group(item: Totals, group_by: str) -> dict[str, Any]:
-    """One group. `count` counts calls; what is missing of their events or durations is added where there is any. Of
-    calls of which none has ended no time is known."""
-    named: dict[str, Any]
-    if group_by == "thread":
-        named = {"threadId": item.thread_id, "threadName": item.key}
-    else:
-        named = {"function" if group_by == "function" else "sourceFile": item.key}
-    missing = {
-        "unwound": item.unwound,
-        "exitsMissed": item.exits_missed,
-        "evicted": item.evicted,
-        "sampledOut": item.sampled_out,
-        "lost": item.lost,
-        "conditionFalse": item.unheld - item.undecided,
-        "conditionUndecided": item.undecided,
-    }
-    times = {
-        "totalNs": item.total_ns,
-        **({} if item.self_ns is None else {"selfNs": item.self_ns}),
-        "minNs": item.min_ns,
-        "meanNs": item.mean_ns,
-        "p50Ns": item.p50_ns,
-        "p99Ns": item.p99_ns,
-        "maxNs": item.max_ns,
-    }
-    return {
-        **named,
-        "count": item.count,
-        **(times if item.completed else {}),
-        **{name: count for name, count in missing.items() if count},
-    }
+def _size(shown: list[Json]) -> int:
+    return sum(_length(one) + 1 for one in shown)
 
 
-def loss(counts: Loss) -> dict[str, Any]:
-    """What is missing from the events; totals are exact all the same."""
-    told: dict[str, Any] = {"eventsDropped": counts.evicted}
-    if counts.evicted_until_ns is not None:
-        told["eventsDroppedUntilNs"] = counts.evicted_until_ns
-    if counts.evicted_for:
-        told["eventsDroppedFor"] = f"{counts.evicted_for}; less serializationDepth, stack or watches keep more"
-    if counts.sampled_out:
-        told["eventsSampledOut"] = counts.sampled_out
-    if counts.lost:
-        told["eventsLost"] = counts.lost
-    if counts.unwritten:
-        told |= {"outputUnwritten": counts.unwritten, "outputUnwrittenReason": counts.unwritten_reason}
-    return told
+def _length(shown: Json) -> int:
+    return len(results.encode(results.plain(shown)))
+
+
+def _with_locations(shown: list[Json], page: EventPage) -> list[Json]:
+    """With where in each of them the filter's address was found."""
+    for one, places in zip(shown, page.places or (), strict=False):
+        one["places"] = places
+    return shown
+
+
+def _watch_errors(events_of: list[Event], shown: list[Json]) -> Json:
+    """The text of an error that several events have stands once."""
+    counts: dict[tuple[str, str], int] = {}
+    for event in events_of:
+        for name, value in (event.watch_values or {}).items():
+            if isinstance(value, Problem) and len(value) >= _LONG_TEXT:
+                counts[name, str(value)] = counts.get((name, str(value)), 0) + 1
+    common: dict[str, str] = {}
+    for (name, error), count in counts.items():
+        if count > 1 and name not in common:
+            common[name] = error
+    for event, one in zip(events_of, shown, strict=True):
+        for field in ("watchValues", "values"):
+            own = one.get(field)
+            for name, error in common.items():
+                if own and str((event.watch_values or {}).get(name)) == error:
+                    one[field] = {**one[field], name: _ERROR}
+    return {"watchErrors": common} if common else {}
 
 
 def _fitting(values: dict[str, Any] | None, limit: int) -> dict[str, Any] | None:
@@ -174,11 +183,6 @@ def _fitting(values: dict[str, Any] | None, limit: int) -> dict[str, Any] | None
         return values
     share = max(limit // len(texts), _SHORTEST)
     return {name: clipped(text, share) if len(text) > share else values[name] for name, text in texts.items()}
-
-
-def plain(value: Any) -> Any:
-    """As JSON has it, what pointers lead to included; integers of more than 64 bits as text."""
-    return values.plain(text.plain(value))
 
 
 def _argument(item: Argument) -> dict[str, Any]:

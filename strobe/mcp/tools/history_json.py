@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from strobe.mcp import results
-from strobe.mcp.tools import event_json
+from strobe.mcp.tools import event_json, totals_json
 from strobe.model import EventFilter, not_looked_at
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def of(session: Session, wanted: EventFilter) -> dict[str, Any]:
         answer["absence"] = session.why_none(wanted, found)
     elif found.held > len(events):
         answer["eventsShown"] = "the first and the last ones; limit, last, select or verbose list the events"
-    return answer | event_json.loss(session.loss())
+    return answer | totals_json.loss(session.loss())
 
 
 def _touched(one: Touched) -> dict[str, Any]:

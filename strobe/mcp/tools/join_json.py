@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from strobe.errors import failure
 from strobe.mcp import results
 from strobe.mcp.schema import Array, Boolean, Record, Text
-from strobe.mcp.tools import event_json, page_json
+from strobe.mcp.tools import event_json, totals_json
 from strobe.mcp.tools.parameters import Expressions, bounded
 from strobe.model import EventFilter, EventPage, not_looked_at
 
@@ -37,7 +37,7 @@ def of(session: Session, arguments: dict[str, Any], wanted: EventFilter, budget:
     join = _asked(arguments)
     found, doubts = session.joined(wanted, join)
     page = _page(session, found, wanted, join)
-    shown, said = page_json.selected(page, len(wanted.select), budget) if wanted.select else _whole(page, budget)
+    shown, said = event_json.selected(page, len(wanted.select), budget) if wanted.select else _whole(page, budget)
     side = "after" if join.is_after else "before"
     for one, own in zip(shown, found.others, strict=True):
         one[side] = None if own is None else _other(own, join)
@@ -56,7 +56,7 @@ def of(session: Session, arguments: dict[str, Any], wanted: EventFilter, budget:
         answer |= {"undecided": found.unknown, "undecidedWhy": results.clipped(found.unknown_why, 200)}
     if doubts:
         answer["othersMissing"] = bounded(doubts)
-    return answer | event_json.loss(page.loss)
+    return answer | totals_json.loss(page.loss)
 
 
 def _asked(arguments: dict[str, Any]) -> Join:
@@ -100,11 +100,14 @@ def _page(session: Session, found: Joined, wanted: EventFilter, join: Join) -> E
 
 
 def _whole(page: EventPage, budget: int) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    return page_json.events(page, False, budget // 2)
+    return event_json.page(page, False, budget // 2)
 
 
 def _other(other: Other, join: Join) -> dict[str, Any]:
     if not join.select:
         return event_json.bounded_event(other.event, False, _OTHER_BYTES)
-    shown = {"id": other.event.id, "values": {name: page_json.clipped(item) for name, item in other.values.items()}}
+    shown = {
+        "id": other.event.id,
+        "values": {name: results.clipped_value(item, event_json.EVENT_BYTES) for name, item in other.values.items()},
+    }
     return shown | ({"errors": other.errors} if other.errors else {})

@@ -18,8 +18,8 @@ from strobe.mcp.tools import (
     heap_json,
     history_json,
     join_json,
-    page_json,
     poll_json,
+    totals_json,
     tree_json,
 )
 from strobe.mcp.tools.parameters import SESSION_ID, Address, Expressions, bounded
@@ -49,7 +49,6 @@ _AROUND = 5  # events on each side, of the thread and of others
 _ENVELOPE_BYTES = 1500  # everything of an answer but its events or groups
 _MAX_TOKENS = 2_000
 _TOKEN_BYTES = 4
-_EVENT_BYTES = page_json.EVENT_BYTES
 _ASKED_FOR = frozenset(
     ("limit", "offset", "afterEventId", "order", "last", "verbose", "select", "format")
 )  # of the events of an address, which are counted else
@@ -191,9 +190,9 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
     if is_tree:
         return _with_note(_tree(session, page, wanted, "last" in arguments, budget), note)
     if wanted.select:
-        shown, said = page_json.selected(page, len(wanted.select), budget)
+        shown, said = event_json.selected(page, len(wanted.select), budget)
     else:
-        shown, said = page_json.events(page, arguments.get("verbose", False), budget)
+        shown, said = event_json.page(page, arguments.get("verbose", False), budget)
     budget -= len(results.encode(results.plain(said)))
     entries = [(one, 1) for one in shown]
     if arguments.get("format") == "folded":
@@ -343,7 +342,7 @@ def _events(
             answer |= {"undecided": page.undecided, "undecidedWhy": results.clipped(page.undecided_why, 200)}
     if len(page.pids) > 1:
         answer["pids"] = page.pids
-    answer |= event_json.loss(page.loss)
+    answer |= totals_json.loss(page.loss)
     if page.absence is not None:
         answer["absence"] = page.absence
     return answer
@@ -357,8 +356,10 @@ def _around(session: Session, arguments: dict[str, Any], wanted: EventFilter, bu
     answer: dict[str, Any] = {"event": event_json.bounded_event(found.pop("event"), True, budget // 4)}
     most = max(1, (budget - budget // 4) // (2 * len(found)))
     for name, (before, after) in found.items():
-        earlier = [event_json.bounded_event(item, verbose, min(most, 2 * _EVENT_BYTES)) for item in before][::-1]
-        later = [event_json.bounded_event(item, verbose, min(most, 2 * _EVENT_BYTES)) for item in after]
+        earlier = [event_json.bounded_event(item, verbose, min(most, 2 * event_json.EVENT_BYTES)) for item in before][
+            ::-1
+        ]
+        later = [event_json.bounded_event(item, verbose, min(most, 2 * event_json.EVENT_BYTES)) for item in after]
         if verbose is False:
             _with_threads(earlier, before[::-1])
             _with_threads(later, after)
@@ -367,7 +368,7 @@ def _around(session: Session, arguments: dict[str, Any], wanted: EventFilter, bu
             "after": later[: results.fitting(later, most)],
         }
         answer[name] = sides
-    return answer | event_json.loss(session.loss())
+    return answer | totals_json.loss(session.loss())
 
 
 def _with_threads(shown: list[dict[str, Any]], events: list[Event]) -> None:
@@ -383,7 +384,7 @@ def _grouped(session: Session, wanted: EventFilter, group_by: list[str], budget:
     if len(group_by) == 1 and group_by[0] in _TOTALS and is_exact:
         kind = cast("GroupBy", group_by[0])
         totals = session.totals(wanted, kind)
-        answer = _groups([event_json.group(item, kind) for item in totals], session.loss(), wanted, budget)
+        answer = _groups([totals_json.group(item, kind) for item in totals], session.loss(), wanted, budget)
         return answer if totals else answer | {"absence": session.absence(wanted)}
     counted, found = session.counts(wanted, *group_by)
     groups = [_count(item) for item in counted]
@@ -396,14 +397,14 @@ def _grouped(session: Session, wanted: EventFilter, group_by: list[str], budget:
     return answer if found.absence is None else answer | {"absence": found.absence}
 
 
-def _clipped(value: Any, most: int) -> Any:
-    text = results.encode(results.plain(value))
-    return value if len(text) <= most else results.clipped(text, most)
-
-
 def _count(item: Counted) -> dict[str, Any]:
     times = {"totalNs": item.total_ns, "p99Ns": item.p99_ns, "maxNs": item.max_ns} if item.total_ns else {}
-    told = {"value": _clipped(item.value, _EVENT_BYTES), "count": item.count, **times, "first": item.first}
+    told = {
+        "value": results.clipped_value(item.value, event_json.EVENT_BYTES),
+        "count": item.count,
+        **times,
+        "first": item.first,
+    }
     return told if item.count == 1 else told | {"last": item.last}
 
 
@@ -415,7 +416,7 @@ def _groups(groups: list[dict[str, Any]], loss: Loss, wanted: EventFilter, budge
     answer |= {"groups": page[:shown], "totalGroups": len(groups), "hasMore": end < len(groups)}
     if answer["hasMore"]:
         answer["nextOffset"] = end
-    return answer | event_json.loss(loss)
+    return answer | totals_json.loss(loss)
 
 
 def _cut(shown: int, asked: int) -> dict[str, Any]:

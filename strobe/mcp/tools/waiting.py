@@ -15,7 +15,7 @@ from strobe.limits import WAIT_ANSWER_BYTES, WAIT_MS
 from strobe.mcp import results
 from strobe.mcp.registry import Context
 from strobe.mcp.schema import Integer, Record, Text
-from strobe.mcp.tools import ended_json, event_json
+from strobe.mcp.tools import ended_json, event_json, totals_json
 from strobe.mcp.tools.folding import folded_event
 from strobe.mcp.tools.parameters import bounded, shortened
 from strobe.model import Event, EventFilter, TextMatch, Totals
@@ -138,7 +138,7 @@ def _told(session: Session, waited: Waited) -> dict[str, Any]:
     told |= _output(session)
     told |= _probes(session)
     told |= _calls(session)
-    told["loss"] = event_json.loss(session.loss())
+    told["loss"] = totals_json.loss(session.loss())
     told["cursor"] = waited.cursor
     return told
 
@@ -162,7 +162,7 @@ def _probes(session: Session) -> dict[str, Any]:
     last = [event for event in session.last(EventFilter(event_type="probe"), _LAST) if event.id not in known]
     told = {"first": [_event(event) for event in first], "last": [_event(event) for event in last]}
     missing = _without_value(session)
-    shown = {"probeTotals": [event_json.probe_totals(one) for one in totals], "probeEvents": told}
+    shown = {"probeTotals": [totals_json.probe_totals(one) for one in totals], "probeEvents": told}
     return shown | ({"noValue": missing} if missing else {})
 
 
@@ -322,7 +322,7 @@ def _short(value: Any) -> Any:
 
 
 def _total(item: Totals) -> dict[str, Any]:
-    group = event_json.group(item, "function")
+    group = totals_json.group(item, "function")
     left_out = ("minNs", "meanNs", "p50Ns", "p99Ns")
     return {name: value for name, value in group.items() if name not in left_out} | {"function": _name(item.key)}
 

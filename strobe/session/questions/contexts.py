@@ -10,7 +10,7 @@ from strobe.expressions.names import PLAIN, Known
 from strobe.expressions.normal import Absent, NamedNumber, Normal, Pointer, Undecided
 from strobe.expressions.parser import without_blanks
 from strobe.model import CodeAddress, Enumerator, Event, FunctionSymbol, ValueType
-from strobe.timeline.decode.call_values import argument_of, decode_return, words_of
+from strobe.timeline.decode.captured import argument_of, decode_return, words_of
 from strobe.timeline.events import HAS_MORE, EventDecoder, decode_text
 from strobe.timeline.moments import event_id
 from strobe.timeline.reader import SessionReader, Thread

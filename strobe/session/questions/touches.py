@@ -8,7 +8,7 @@ from typing import Any
 
 from strobe import _abi
 from strobe.model import Capture, CaptureKind, Event, FunctionSymbol, Parameter, ValueKind, ValueType
-from strobe.timeline.decode.call_values import words_of
+from strobe.timeline.decode.captured import words_of
 from strobe.timeline.scan import Row
 from strobe.values.decode.recorded import Block, blocks_of, items_of
 from strobe.values.memory.recipes import OK

@@ -1,4 +1,4 @@
-"""Values out of the words that a record has of them, and back for comparisons.
+"""Values out of the words that a record has of them: of one value by its captures, of a call by its function.
 
 struct strobe_capture of the ABI says how they were written.
 """
@@ -6,13 +6,16 @@ struct strobe_capture of the ABI says how they were written.
 from __future__ import annotations
 
 import codecs
+import json
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 
 from strobe import _abi
 from strobe.dataclass import dataclass
 from strobe.expressions.integers import CLASSES, of_enum, promoted, typed
 from strobe.model import (
+    Argument,
     ByteCharacter,
     Capture,
     CaptureKind,
@@ -24,28 +27,48 @@ from strobe.model import (
     ValueKind,
     ValueType,
 )
+from strobe.timeline.code_names import NameAt
 from strobe.timeline.decode import floats
 
 WORD = (1 << 64) - 1
-_NOT_IN_A_WORD = (ValueKind.FLOAT, ValueKind.AGGREGATE, ValueKind.VOID)
-_ESCAPES = {0: "\\0", 7: "\\a", 8: "\\b", 9: "\\t", 10: "\\n", 11: "\\v", 12: "\\f", 13: "\\r", 39: "\\'", 92: "\\\\"}
+NOT_IN_A_WORD = (ValueKind.FLOAT, ValueKind.AGGREGATE, ValueKind.VOID)
+_WORD_BYTES = 8
+ESCAPES = {0: "\\0", 7: "\\a", 8: "\\b", 9: "\\t", 10: "\\n", 11: "\\v", 12: "\\f", 13: "\\r", 39: "\\'", 92: "\\\\"}
 _TWO_WORDS = (CaptureKind.VECTOR, CaptureKind.X87)
 _ENCODINGS = {1: "utf-8", 2: "utf-16-le", 4: "utf-32-le"}
 _NO_VALUE = "nullopt"
 _ELLIPSIS = "…"
 _MAY_BE_NO_TEXT = 1  # Capture.other of CHARS
+_NO_TEXT = _abi.TEXT_NULL | _abi.TEXT_UNREADABLE | _abi.TEXT_CUT
+_KEPT = 1_000  # decoded values of one enum or character type
+_SIZES = (1, 2, 4, 8)
+_Convert = Callable[[int], Value]
+# (words, the same as bytes, index of the next word) -> (value, index of the word behind it)
+_Read = Callable[[Sequence[int], bytes, int], tuple[Value, int]]
+Values = tuple[tuple[Argument, ...] | None, Value, tuple[int, ...]]
+"""Arguments, what was returned, and the words of the extras."""
+
+
+@cache
+def _form(count: int) -> struct.Struct:
+    return struct.Struct(f"<{count}Q")
+
+
+def words_of(blob: bytes) -> tuple[int, ...]:
+    """The words of the `arguments` column."""
+    return _form(len(blob) // 8).unpack(blob)
 
 
 class Words:
     """The words of a record, taken one after the other; what is missing at their end is none."""
 
-    def __init__(self, words: Sequence[int], place: int = 0) -> None:
+    def __init__(self, words: Sequence[int], first: int = 0) -> None:
         self._words = words
-        self._next = place
+        self._next = first
 
     @property
-    def place(self) -> int:
-        """Of the next word."""
+    def next(self) -> int:
+        """Index of the next word."""
         return self._next
 
     def take(self, count: int = 1) -> Sequence[int]:
@@ -66,6 +89,91 @@ class _Content:
     data: bytes
     is_cut: bool
     is_readable: bool
+
+
+def decode_arguments(
+    function: FunctionSymbol | None, words: Sequence[int], has_extras: bool
+) -> tuple[tuple[Argument, ...] | None, tuple[int, ...]]:
+    """What was captured, in the order of the parameters, with None for one of which nothing was; and the extras.
+
+    None where neither parameters nor words are known: that there are no arguments is not known either.
+    """
+    left = Words(words)
+    if function is None or function.parameters is None:
+        if has_extras or not words:
+            return None, left.rest()
+        return tuple(Argument(f"arg{index}", decode(word, None)) for index, word in enumerate(words)), ()
+    found = tuple(Argument(item.name, captured_value(item.captures, item.type, left)) for item in function.parameters)
+    return found, left.rest()
+
+
+def argument_of(function: FunctionSymbol | None, words: Sequence[int], index: int) -> Value:
+    """The one at `index`, as decode_arguments has it; None where it is not known."""
+    if function is None or function.parameters is None:
+        return decode(words[index], None) if index < len(words) else None
+    left = Words(words)
+    for before in function.parameters[:index]:
+        pass_over(before.captures, left)
+    wanted = function.parameters[index]
+    return captured_value(wanted.captures, wanted.type, left)
+
+
+def decode_return(
+    function: FunctionSymbol | None, words: Sequence[int], has_value: bool = True
+) -> tuple[Value, tuple[int, ...]]:
+    """None where nothing was captured; and the extras."""
+    left = Words(words)
+    if not has_value or not words:
+        return None, left.rest()
+    if function is None or function.returns is None:
+        return decode(left.take()[0], None), left.rest()
+    return captured_value(function.return_captures, function.returns, left), left.rest()
+
+
+class CallDecoder:
+    """How the values of a function's entries, or of its returns, are decoded, found out once.
+
+    Most are one word, and are read without looking at their type again. Gives what decode_arguments and decode_return
+    give.
+    """
+
+    def __init__(self, symbol: FunctionSymbol | None, is_enter: bool) -> None:
+        self._symbol, self._is_enter = symbol, is_enter
+        self._arguments: list[tuple[str, _Read]] | None = None
+        self._returned: _Read | None = None
+        types: list[ValueType | None] = [None]
+        if symbol is not None and is_enter and symbol.parameters is not None:
+            self._arguments = [(item.name, _reader(item.captures, item.type)) for item in symbol.parameters]
+            types = [item.type for item in symbol.parameters]
+        elif symbol is not None and not is_enter and symbol.returns is not None:
+            self._returned = _reader(symbol.return_captures, symbol.returns)
+            types = [symbol.returns]
+        self.has_code = any(map(_may_be_code, types))  # a value may be the address of a function
+
+    def values(self, blob: bytes, has_more: bool, name_at: NameAt | None) -> Values:
+        """`blob`: the words; `name_at`: where `has_code`, what addresses meant then."""
+        words = words_of(blob)
+        if self._arguments is not None:
+            at = 0
+            found = []
+            for name, read in self._arguments:
+                value, at = read(words, blob, at)
+                found.append(Argument(name, value if name_at is None else named(value, name_at)))
+            return tuple(found), None, words[at:]
+        if self._returned is not None and has_more and words:
+            value, at = self._returned(words, blob, 0)
+            return None, value if name_at is None else named(value, name_at), words[at:]
+        return self._others(words, has_more, name_at)
+
+    def _others(self, words: Sequence[int], has_more: bool, name_at: NameAt | None) -> Values:
+        """Of which nothing is known, or nothing was captured."""
+        if not self._is_enter:
+            value, extras = decode_return(self._symbol, words, has_more)
+            return None, value if name_at is None else named(value, name_at), extras
+        found, extras = decode_arguments(self._symbol, words, has_more)
+        if found is None or name_at is None:
+            return found, None, extras
+        return tuple(Argument(item.name, named(item.value, name_at)) for item in found), None, extras
 
 
 def captured_value(captures: Sequence[Capture], of: ValueType, words: Words) -> Value:
@@ -93,10 +201,6 @@ def pass_over(captures: Sequence[Capture], words: Words) -> None:
     words.take(sum(2 if capture.kind in _TWO_WORDS else 1 for capture in captures))
 
 
-def is_text(captures: Sequence[Capture]) -> bool:
-    return bool(captures) and captures[-1].is_text
-
-
 def value_of_bytes(data: bytes, of: ValueType) -> Value:
     """A value as it lies in memory; None where there are too few bytes."""
     if of.kind is ValueKind.ARRAY:
@@ -120,6 +224,146 @@ def value_of_bytes(data: bytes, of: ValueType) -> Value:
     if of.kind in (ValueKind.SIGNED, ValueKind.UNSIGNED) and of.size == 16:
         return None if len(data) < 16 else int.from_bytes(data[:16], "little", signed=of.kind is ValueKind.SIGNED)
     return decode(int.from_bytes(data[:8], "little"), of)
+
+
+def decode(word: int, of: ValueType | None) -> Value:
+    """A word as its type has it; of an unknown type in hexadecimal; None where an integer register does not hold it."""
+    word &= WORD
+    if of is None or of.kind in (ValueKind.POINTER, ValueKind.REFERENCE):
+        return f"0x{word:x}"
+    if of.kind is ValueKind.FUNCTION:
+        return CodeAddress(f"0x{word:x}")
+    if of.kind in NOT_IN_A_WORD or of.size > 8:
+        return None
+    value = word & type_mask(of)
+    if of.kind is ValueKind.BOOL:
+        return value != 0
+    if of.kind is ValueKind.CHAR:
+        is_negative = of.size == 1 and value >= 0x80
+        return ByteCharacter(character(value)) if is_negative else character(value)
+    if of.kind is ValueKind.ENUM:
+        return _enumerator(value, of)
+    return integer_class(of)(_signed(value, of.size) if of.kind is ValueKind.SIGNED else value)
+
+
+def integer_class(of: ValueType) -> type[int]:
+    """What numbers of an integer type are: one of C's types."""
+    return CLASSES[promoted(8 * of.size, of.kind is ValueKind.SIGNED)]
+
+
+def type_mask(of: ValueType | None) -> int:
+    """The bits of a word that the type has; what lies above them is not defined."""
+    return WORD if of is None or not 0 < of.size < 8 else (1 << 8 * of.size) - 1
+
+
+def shown(value: Value) -> str:
+    """As a person reads it: true and false as in C, text in quotes, "0x…" and enumerators as they are, "?" where it is
+    not known."""
+    if value is None:
+        return "?"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Text):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, Enumerator):
+        return value.shown
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{name}={shown(member)}" for name, member in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(shown, value)) + "]"
+    return str(value)
+
+
+def plain(value: Value) -> Value:
+    """As JSON has it: enumerators with their numbers, "MODE_LOOP(2)"; integers of more than 64 bits as text."""
+    if isinstance(value, Enumerator):
+        return value.shown
+    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 64:
+        return str(value)
+    if isinstance(value, list):
+        return [plain(element) for element in value]
+    return {name: plain(member) for name, member in value.items()} if isinstance(value, dict) else value
+
+
+def named(value: Value, name_of: Callable[[int], str | None]) -> Value:
+    """With `&name` for each pointer to a function whose name is known."""
+    if isinstance(value, CodeAddress):
+        name = name_of(int(value, 16))
+        return value if name is None else f"&{name}"
+    if isinstance(value, list):
+        return [named(element, name_of) for element in value]
+    return {name: named(member, name_of) for name, member in value.items()} if isinstance(value, dict) else value
+
+
+def _may_be_code(of: ValueType | None) -> bool:
+    if of is None:
+        return False
+    return of.kind is ValueKind.FUNCTION or any(_may_be_code(member) for _, _, member in of.members)
+
+
+def _reader(captures: Sequence[Capture], of: ValueType) -> _Read:
+    if len(captures) == 1 and captures[0].kind is CaptureKind.WORD:
+        convert = _converter(of)
+        if convert is not None:
+            return lambda words, blob, at: (convert(words[at]) if at < len(words) else None, at + 1)
+
+    def read(words: Sequence[int], blob: bytes, at: int) -> tuple[Value, int]:
+        left = Words(words, at)
+        value = captured_value(captures, of, left)
+        return value, left.next
+
+    if captures and captures[-1].kind in (CaptureKind.PAIR, CaptureKind.STRING) and captures[-1].character_bytes == 1:
+        return _text_reader(read)
+    is_text = captures and captures[-1].kind is CaptureKind.CHARS and not captures[-1].other
+    return _text_reader(read) if is_text and captures[-1].character_bytes == 1 else read
+
+
+def _text_reader(otherwise: _Read) -> _Read:
+    """Of text that is whole and ASCII; `otherwise` reads the rest."""
+
+    def read(words: Sequence[int], blob: bytes, at: int) -> tuple[Value, int]:
+        if at + 1 < len(words) and not words[at + 1] & _NO_TEXT:
+            kept = words[at + 1] & _abi.TEXT_KEPT
+            begin = _WORD_BYTES * (at + 2)
+            data = blob[begin : begin + kept]
+            if data.isascii() and len(data) == kept:
+                return Text(data.decode("ascii")), at + 2 + (kept + 7) // 8
+        return otherwise(words, blob, at)
+
+    return read
+
+
+def _converter(of: ValueType) -> _Convert | None:
+    """Of a value that is one word; None for others."""
+    if of.bits is not None or of.members:
+        return None
+    if of.kind in (ValueKind.POINTER, ValueKind.REFERENCE) and of.size == _WORD_BYTES:
+        return lambda word: f"0x{word:x}"
+    if of.size not in _SIZES:
+        return None
+    mask, sign = type_mask(of), 1 << (8 * of.size - 1)
+    if of.kind in (ValueKind.SIGNED, ValueKind.UNSIGNED):
+        made = integer_class(of)
+        if of.kind is ValueKind.SIGNED:
+            return lambda word: made(((word & mask) ^ sign) - sign)
+        return lambda word: made(word & mask)
+    if of.kind is ValueKind.BOOL:
+        return lambda word: word & mask != 0
+    return _remembered(of, mask) if of.kind in (ValueKind.ENUM, ValueKind.CHAR) else None
+
+
+def _remembered(of: ValueType, mask: int) -> _Convert:
+    known: dict[int, Value] = {}
+
+    def convert(word: int) -> Value:
+        word &= mask
+        if word not in known:
+            if len(known) >= _KEPT:
+                known.clear()
+            known[word] = decode(word, of)
+        return known[word]
+
+    return convert
 
 
 def _array(data: bytes, element: ValueType) -> Value:
@@ -185,75 +429,14 @@ def _reads_as_text(data: bytes, unit: int = 1) -> bool:
     return all(letter.isprintable() or letter in "\t\n\r\x1b" for letter in text)
 
 
-def decode(word: int, of: ValueType | None) -> Value:
-    """A word as its type has it; of an unknown type in hexadecimal; None where an integer register does not hold it."""
-    word &= WORD
-    if of is None or of.kind in (ValueKind.POINTER, ValueKind.REFERENCE):
-        return f"0x{word:x}"
-    if of.kind is ValueKind.FUNCTION:
-        return CodeAddress(f"0x{word:x}")
-    if of.kind in _NOT_IN_A_WORD or of.size > 8:
-        return None
-    value = word & type_mask(of)
-    if of.kind is ValueKind.BOOL:
-        return value != 0
-    if of.kind is ValueKind.CHAR:
-        is_negative = of.size == 1 and value >= 0x80
-        return ByteCharacter(_character(value)) if is_negative else _character(value)
-    if of.kind is ValueKind.ENUM:
-        return _enumerator(value, of)
-    return integer_class(of)(_signed(value, of.size) if of.kind is ValueKind.SIGNED else value)
-
-
-def integer_class(of: ValueType) -> type[int]:
-    """What numbers of an integer type are: one of C's types."""
-    return CLASSES[promoted(8 * of.size, of.kind is ValueKind.SIGNED)]
-
-
-def encode(value: str | int | float | bool, of: ValueType | None) -> int | None:
-    """The bits, within `type_mask`, of a value that is compared with; None where the type has no such value."""
-    mask = type_mask(of)
-    if of is not None and of.kind is ValueKind.FLOAT:
-        return floats.encode(value, of.size)
-    if of is not None and (of.kind in _NOT_IN_A_WORD or of.size > 8):
-        return None
-    if of is not None and of.kind is ValueKind.BOOL:
-        return {True: 1, "true": 1, False: 0, "false": 0}.get(value)
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, str):
-        return _encode_text(value, of)
-    if isinstance(value, float):
-        return encode(int(value), of) if value.is_integer() else None
-    return value & mask if -(mask >> 1) - 1 <= value <= mask else None
-
-
-def type_mask(of: ValueType | None) -> int:
-    """The bits of a word that the type has; what lies above them is not defined."""
-    return WORD if of is None or not 0 < of.size < 8 else (1 << 8 * of.size) - 1
-
-
-def is_in_a_word(function: FunctionSymbol) -> bool:
-    """Whether the first captured word of what it returns is the value, so that words can be compared."""
-    captures, of = function.return_captures, function.returns
-    if of is not None and (of.members or of.kind is ValueKind.AGGREGATE):
-        return False
-    return not captures or (len(captures) == 1 and captures[0].kind is CaptureKind.WORD)
-
-
-def is_nullable(of: ValueType | None) -> bool:
-    """Whether a value of this type can be a null pointer; a type that is not known can."""
-    return of is None or of.kind in (ValueKind.POINTER, ValueKind.FUNCTION)
-
-
 def _signed(value: int, size: int) -> int:
     sign = 1 << (8 * size - 1)
     return (value ^ sign) - sign
 
 
-def _character(code: int) -> str:
-    if code in _ESCAPES:
-        return f"'{_ESCAPES[code]}'"
+def character(code: int) -> str:
+    if code in ESCAPES:
+        return f"'{ESCAPES[code]}'"
     return f"'{chr(code)}'" if 0x20 <= code < 0x7F or 0xA0 <= code < 0xD800 else f"'\\x{code:02x}'"
 
 
@@ -275,36 +458,3 @@ def _flags(value: int, of: ValueType) -> list[str]:
         if number > 0 and number & (number - 1) == 0 and number & value:
             names.setdefault(number, name)
     return [names[bit] for bit in sorted(names)] if sum(names) == value else []
-
-
-def _encode_text(text: str, of: ValueType | None) -> int | None:
-    mask = type_mask(of)
-    if of is not None:
-        for number, name in of.enumerators:
-            if text in (name, Enumerator(name, number).shown):
-                return number & mask
-        combined = _combined(text, of) if of.is_flags else None
-        if combined is not None:
-            return combined
-        if of.kind is ValueKind.CHAR:
-            codes = (
-                code for code in range(min(mask, 0xFFFF) + 1) if text in (_character(code), _character(code)[1:-1])
-            )
-            return next(codes, None)
-    try:
-        return encode(int(text, 0), of)
-    except ValueError:
-        return None
-
-
-def _combined(text: str, of: ValueType) -> int | None:
-    """Of flags as they are shown: "A|B", "A|B(3)"."""
-    names, _, number = text.rstrip(")").partition("(")
-    known = {name: value for value, name in of.enumerators}
-    parts = [known.get(name.strip()) for name in names.split("|")]
-    value = 0
-    for part in parts:
-        if part is None:
-            return None
-        value |= part
-    return value if number in ("", str(value)) else None

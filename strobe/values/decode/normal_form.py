@@ -19,12 +19,12 @@ from strobe.expressions.normal import (
     Undecided,
 )
 from strobe.model import ByteCharacter, Enumerator, Text
-from strobe.timeline.decode import call_values
+from strobe.timeline.decode import captured
 from strobe.values.decode import text
 from strobe.values.model import Char, Mapping, Pairs, PointerTo, Problem, Quantity, Record, Rows, Tuple
 
 _ELLIPSIS = "…"
-_ESCAPES = {"\\0": 0, "\\a": 7, "\\b": 8, "\\t": 9, "\\n": 10, "\\v": 11, "\\f": 12, "\\r": 13, "\\'": 39, "\\\\": 92}
+_ESCAPES = {text: code for code, text in captured.ESCAPES.items()}
 _NO_VALUES = ("nullopt", "None")
 _FLOATS = {"inf": float("inf"), "-inf": float("-inf"), "nan": float("nan"), "-nan": float("nan")}
 _ENUMERATOR = re.compile(r"([^\W\d][\w|:]*)\((-?\d+)\)\Z")
@@ -133,7 +133,7 @@ def as_json(value: Normal, raw: Callable[[Any], Any]) -> Any:
             return {"count": value.total, "elements": elements} if value.total > len(elements) else elements
         case Entries():
             return _plain(Mapping([(str(_plain(raw(key))), raw(content)) for key, content in value.items], value.total))
-    return call_values.plain(value)
+    return captured.plain(value)
 
 
 def _pointer(value: Pointer, raw: Callable[[Any], Any]) -> Any:
@@ -148,4 +148,4 @@ def _pointer(value: Pointer, raw: Callable[[Any], Any]) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    return call_values.plain(text.plain(value))
+    return captured.plain(text.plain(value))

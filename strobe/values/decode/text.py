@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from strobe.model import Enumerator, Text
+from strobe.timeline.decode.captured import ESCAPES
 from strobe.values.model import (
     Bits,
     Char,
@@ -19,8 +20,6 @@ from strobe.values.model import (
     Tuple,
     Variant,
 )
-
-_ESCAPES = {0: "\\0", 7: "\\a", 8: "\\b", 9: "\\t", 10: "\\n", 11: "\\v", 12: "\\f", 13: "\\r", 39: "\\'", 92: "\\\\"}
 
 
 def shown(value: Shown) -> str:
@@ -91,7 +90,7 @@ def _escaped(letter: str) -> str:
         return "\\\\" if letter == "\\" else letter
     code = ord(letter)
     width, mark = (2, "x") if code < 0x100 else (4, "u") if code < 0x10000 else (8, "U")
-    return _ESCAPES.get(code) or f"\\{mark}{code:0{width}x}"
+    return ESCAPES.get(code) or f"\\{mark}{code:0{width}x}"
 
 
 def _entries(value: Mapping | Pairs) -> str:
@@ -169,6 +168,6 @@ def _pointer(value: PointerTo) -> str:
 
 def _character(value: Char) -> str:
     code = value.code
-    if code in _ESCAPES:
-        return f"'{_ESCAPES[code]}'"
+    if code in ESCAPES:
+        return f"'{ESCAPES[code]}'"
     return f"'{value}'" if value.isprintable() and code != 0xFFFD and not 0x7F <= code < 0xA0 else f"'\\x{code:02x}'"

@@ -6,7 +6,7 @@ import pytest
 from support.sessions import Build, Launch, status
 
 from strobe import _abi
-from strobe.timeline.decode.call_values import CallDecoder, decode_arguments, decode_return, words_of
+from strobe.timeline.decode.captured import CallDecoder, decode_arguments, decode_return, words_of
 from strobe.timeline.events import HAS_MORE
 
 

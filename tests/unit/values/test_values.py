@@ -19,8 +19,8 @@ from strobe.symbols.calls.abi import (
     in_memory,
 )
 from strobe.timeline.decode import floats
-from strobe.timeline.decode.call_values import plain, shown
-from strobe.timeline.decode.captured import Words, captured_value, decode, encode, value_of_bytes
+from strobe.timeline.decode.captured import Words, captured_value, decode, plain, shown, value_of_bytes
+from strobe.timeline.decode.compared import encode
 
 INT = ValueType(ValueKind.SIGNED, 4, "int")
 CHARS = ValueType(ValueKind.POINTER, 8, "const char*")

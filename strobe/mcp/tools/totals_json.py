@@ -1,0 +1,73 @@
+"""Totals and losses as debug_query shows them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from strobe.model import Loss, ProbeTotals, Totals
+
+_UNDECIDED = (
+    "what it reads was not there or not readable, a division by zero, over 100,000 steps in one loop; or `once` is over"
+)
+
+
+def group(item: Totals, group_by: str) -> dict[str, Any]:
+    """One group. `count` counts calls; what is missing of their events or durations is added where there is any. Of
+    calls of which none has ended no time is known."""
+    named: dict[str, Any]
+    if group_by == "thread":
+        named = {"threadId": item.thread_id, "threadName": item.key}
+    else:
+        named = {"function" if group_by == "function" else "sourceFile": item.key}
+    missing = {
+        "unwound": item.unwound,
+        "exitsMissed": item.exits_missed,
+        "evicted": item.evicted,
+        "sampledOut": item.sampled_out,
+        "lost": item.lost,
+        "conditionFalse": item.unheld - item.undecided,
+        "conditionUndecided": item.undecided,
+    }
+    times = {
+        "totalNs": item.total_ns,
+        **({} if item.self_ns is None else {"selfNs": item.self_ns}),
+        "minNs": item.min_ns,
+        "meanNs": item.mean_ns,
+        "p50Ns": item.p50_ns,
+        "p99Ns": item.p99_ns,
+        "maxNs": item.max_ns,
+    }
+    return {
+        **named,
+        "count": item.count,
+        **(times if item.completed else {}),
+        **{name: count for name, count in missing.items() if count},
+    }
+
+
+def probe_totals(item: ProbeTotals) -> dict[str, Any]:
+    """How often one probe was reached; `held` where that is not each time."""
+    told: dict[str, Any] = {"label": item.label, "hits": item.hits}
+    if item.held != item.hits:
+        told["held"] = item.held
+    if item.recorded != item.held:
+        told["recorded"] = item.recorded
+    if item.undecided:
+        told |= {"undecided": item.undecided, "undecidedWhy": _UNDECIDED}
+    return told
+
+
+def loss(counts: Loss) -> dict[str, Any]:
+    """What is missing from the events; totals are exact all the same."""
+    told: dict[str, Any] = {"eventsDropped": counts.evicted}
+    if counts.evicted_until_ns is not None:
+        told["eventsDroppedUntilNs"] = counts.evicted_until_ns
+    if counts.evicted_for:
+        told["eventsDroppedFor"] = f"{counts.evicted_for}; less serializationDepth, stack or watches keep more"
+    if counts.sampled_out:
+        told["eventsSampledOut"] = counts.sampled_out
+    if counts.lost:
+        told["eventsLost"] = counts.lost
+    if counts.unwritten:
+        told |= {"outputUnwritten": counts.unwritten, "outputUnwrittenReason": counts.unwritten_reason}
+    return told
