@@ -9,8 +9,17 @@ export interface StorePlace {
     masked: boolean;
 }
 
-/** For each place "" or why nothing was written there. */
+/** For each place "" or why nothing was written there. Throws where a signal of a fault, which somebody has sent, waits for the program. */
 export function storeAll(places: StorePlace[], content: ArrayBuffer, deadline: number, recorder: Recorder): string[] {
+    if (!recorder.beginStores()) throw new Error("SIGSEGV or SIGBUS is pending for the program");
+    try {
+        return storeEach(places, content, deadline, recorder);
+    } finally {
+        recorder.endStores();
+    }
+}
+
+function storeEach(places: StorePlace[], content: ArrayBuffer, deadline: number, recorder: Recorder): string[] {
     const copy = Memory.alloc(Math.max(content.byteLength, 8));
     copy.writeByteArray(content);
     let offset = 0;

@@ -83,6 +83,9 @@ export class Recorder {
     private readonly replaceCode_: (address: NativePointer, bytes: NativePointer, count: number) => number;
     /** 0 where the memory cannot be written. */
     readonly store: (address: NativePointer, bytes: NativePointer, count: number) => number;
+    /** Before stores, and after them: 0 where a signal that would come to this thread waits for the program. */
+    readonly beginStores: () => number;
+    readonly endStores: () => void;
     readonly storeBits: (address: NativePointer, bytes: NativePointer, mask: NativePointer, count: number) => number;
     /** Null in the portable form. */
     readonly observers: Observers | null;
@@ -122,6 +125,8 @@ export class Recorder {
         this.store = new NativeFunction(form.strobe_agent_store, "int", ["pointer", "pointer", "uint32"]);
         this.storeBits = new NativeFunction(
             form.strobe_agent_store_bits, "int", ["pointer", "pointer", "pointer", "uint32"]);
+        this.beginStores = new NativeFunction(form.strobe_agent_begin_stores, "int", []);
+        this.endStores = new NativeFunction(form.strobe_agent_end_stores, "void", []);
         this.forgetCode_ = new NativeFunction(form.strobe_agent_forget_code, "void", ["uint64", "uint64"]);
         this.end_ = new NativeFunction(form.strobe_agent_end, "void", []);
         this.setPlans_ = new NativeFunction(form.strobe_agent_set_plans, "void", ["uint32", "pointer", "pointer"]);
@@ -324,7 +329,8 @@ function librarySymbols(handle: NativePointer): Record<string, NativePointer> {
     const names = ["strobe_agent_begin", "strobe_agent_init", "strobe_agent_has_thread_key", "strobe_agent_add_unwinder",
         "strobe_agent_jumps",
         "strobe_agent_set_thread_key", "strobe_agent_set_plans", "strobe_agent_set_flags",
-        "strobe_agent_add_flags", "strobe_agent_store", "strobe_agent_store_bits", "strobe_agent_set_watch", "strobe_agent_set_recipe",
+        "strobe_agent_add_flags", "strobe_agent_store", "strobe_agent_store_bits", "strobe_agent_begin_stores",
+        "strobe_agent_end_stores", "strobe_agent_set_watch", "strobe_agent_set_recipe",
         "strobe_agent_move_watch", "strobe_agent_add_extras", "strobe_agent_set_extras", "strobe_agent_set_callers", "strobe_agent_set_unwinding", "strobe_agent_set_script",
         "strobe_agent_set_libraries_changed", "strobe_agent_end",
         "strobe_agent_unwind_table", "strobe_agent_catches_returns", "strobe_agent_exit_probe", "strobe_agent_exit_routine",

@@ -388,6 +388,26 @@ static int strobe_store_word(uint64_t address, uint64_t value, uint32_t width) {
     return STROBE_STORE(8, address, value);
 }
 
+/* The agent's threads block the signals of faults: one that is sent to the process is for the program's threads. But
+   stores have their faults caught, so the signals are unblocked from the beginning of some stores to their end. 0, and
+   nothing is, where such a signal waits for the program: it would come to this thread. */
+int strobe_agent_begin_stores(void) {
+#ifdef STROBE_CATCHES_FAULTS
+    uint64_t faults = STROBE_FAULT_SIGNALS, pending = 0;
+    strobe_syscall(STROBE_SYS_RT_SIGPENDING, (int64_t)&pending, 8, 0, 0, 0, 0);
+    if (pending & faults) return 0;
+    strobe_syscall(STROBE_SYS_RT_SIGPROCMASK, STROBE_SIG_UNBLOCK, (int64_t)&faults, 0, 8, 0, 0);
+#endif
+    return 1;
+}
+
+void strobe_agent_end_stores(void) {
+#ifdef STROBE_CATCHES_FAULTS
+    uint64_t faults = STROBE_FAULT_SIGNALS;
+    strobe_syscall(STROBE_SYS_RT_SIGPROCMASK, STROBE_SIG_BLOCK, (int64_t)&faults, 0, 8, 0, 0);
+#endif
+}
+
 /* Variables of the program, from its agent: `count` bytes in words of 8, 4, 2 and 1 bytes that are aligned, so that no
    thread sees a part of an aligned number. 0 where the memory cannot be written; the portable form must know that it
    can. */

@@ -13,8 +13,6 @@
 #define STROBE_IS_NOWHERE(address) ((address) < STROBE_PAGE_BYTES || (address) >= 1ull << 47)
 #define STROBE_ONES 0x0101010101010101ull
 #define STROBE_HIGH_BITS 0x8080808080808080ull
-#define STROBE_SIGNAL_BIT(number) (1ull << ((number) - 1))
-#define STROBE_FAULT_SIGNALS (STROBE_SIGNAL_BIT(STROBE_SIGSEGV) | STROBE_SIGNAL_BIT(STROBE_SIGBUS))
 
 #ifdef STROBE_CATCHES_FAULTS
 static STROBE_COLD int strobe_faults_are_unblocked(const struct strobe_recorder* recorder) {

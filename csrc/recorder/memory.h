@@ -7,6 +7,9 @@
 #include "native/x86_64/checked.h"
 #endif
 
+#define STROBE_SIGNAL_BIT(number) (1ull << ((number) - 1))
+#define STROBE_FAULT_SIGNALS (STROBE_SIGNAL_BIT(STROBE_SIGSEGV) | STROBE_SIGNAL_BIT(STROBE_SIGBUS))
+
 /* strobe_recorder.fault_catching: what a load by the recorder that faults leads to */
 #define STROBE_FAULTS_END_THE_PROGRAM 0u /* its end, so memory is read by the kernel */
 #define STROBE_FAULTS_CAUGHT 1u          /* our handler, always */

@@ -25,15 +25,16 @@ namespace {
 constexpr auto kStopTimeout = std::chrono::seconds(10);
 constexpr auto kHold = std::chrono::milliseconds(500);
 
-// All signals but those that a thread's own faults raise, as the kernel has it: signal n is bit n - 1.
 // The C library's own, which it sends to every thread and waits for, for pthread_cancel and setuid.
 constexpr int kCancel = 32;
 constexpr int kSetId = 33;
 
-std::uint64_t mask_without_faults() {
+// Signal n is bit n - 1. What is sent to the process is for the program's threads, be it SIGSEGV; a fault of the agent's
+// own would end the process either way. But it may run into a breakpoint instruction of a probe, and under a filter that
+// answers system calls by SIGSYS.
+std::uint64_t agent_mask() {
     std::uint64_t mask = ~std::uint64_t{0};
-    for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGABRT, kCancel, kSetId})
-        mask &= ~(std::uint64_t{1} << (signal - 1));
+    for (const int signal : {SIGTRAP, SIGSYS, kCancel, kSetId}) mask &= ~(std::uint64_t{1} << (signal - 1));
     return mask;
 }
 
@@ -79,7 +80,7 @@ void block_signals(pid_t process, const std::vector<pid_t>& threads) {
                 throw std::system_error(errno, std::generic_category(), "a thread cannot be stopped");
             }
             ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr);
-            block(process, thread, mask_without_faults());
+            block(process, thread, agent_mask());
         }
     });
 }

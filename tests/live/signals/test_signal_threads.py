@@ -14,8 +14,9 @@ from support import processes
 from support.programs import PROGRAMS
 from support.wait import wait_until
 
-from strobe.model import EventFilter, LaunchSpec
+from strobe.model import EventFilter, LaunchSpec, TextMatch
 from strobe.session import SessionManager
+from strobe.values.write.writing import WriteTarget
 
 SECONDS = 60
 
@@ -64,6 +65,28 @@ def test_the_agent_takes_no_signals_of_a_launched_program(
     session = manager.launch(spec, ["*"])
     wait_until(lambda: session.query(EventFilter(event_type="stdout")).total_count, "the program to run")
     agents = {int(task.name) for task in Path(f"/proc/{session.pid}/task").iterdir()} - {session.pid}
-    wanted = 1 << signal.SIGTERM - 1
-    assert agents and all(blocked_signals(session.pid, thread) & wanted for thread in agents)
+    wanted = 1 << signal.SIGTERM - 1 | 1 << signal.SIGSEGV - 1
+    assert agents and all(blocked_signals(session.pid, thread) & wanted == wanted for thread in agents)
     assert not blocked_signals(session.pid, session.pid) & wanted
+
+
+@pytest.mark.parametrize("form", ["native", "portable"])
+def test_signals_of_faults_that_are_sent_wait_for_the_program(
+    build_program: Callable[..., Path], manager: SessionManager, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    monkeypatch.setenv("STROBE_RECORDER", form)
+    process = subprocess.Popen([build_program("waits_for_faults")], stdout=subprocess.PIPE, bufsize=0)
+    numbers = [signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT] * 40
+    try:
+        assert read_byte(process) == b"r"
+        session = manager.launch(LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), ["take"])
+        for count, number in enumerate(numbers):
+            os.kill(process.pid, number)
+            assert read_byte(process) == b"w", f"{number.name}, the signal number {count}"
+            if count % 10 == 0:  # the agent catches faults while it writes
+                assert session.writer.write([WriteTarget("taken", count)])[0].error is None
+        os.kill(process.pid, signal.SIGTERM)
+        assert process.wait(SECONDS) == 0
+        wait_until(lambda: session.query(EventFilter(function=TextMatch(equals="take"))).total_count == 2 * len(numbers), "all calls")
+    finally:
+        processes.end(process)
