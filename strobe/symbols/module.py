@@ -81,7 +81,7 @@ class _Loaded:
         self.__dict__.pop("details", None)
         self.__dict__.pop("unwind_tables", None)
         if self.signatures is not None:
-            self.signatures.debug_info.forget()
+            self.signatures.debug_info.forget_units()
             self.signatures = self.signatures.anew()
 
     @cached_property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -40,6 +41,7 @@ class DebugInfo:
         self._alternate = None if alternate is None else DebugSections(alternate, others)
         self._executable = image.executable
         self.machine = image.machine
+        self._lock = threading.RLock()
         self._names: dict[int, str] = {}
         self._with_parameters: dict[int, bool] = {}  # by unit
         self._producers: dict[int, str] = {}
@@ -65,10 +67,18 @@ class DebugInfo:
         if dwarf is not None:
             dwarf.forget()
 
+    def forget_units(self) -> None:
+        """Lets go of units and their abbreviations, too: some 15 MB of the C library, most of whose functions were asked
+        for. DIEs that were found before stay right, but are not the objects that are found from now on."""
+        self.forget()
+        self.__dict__.pop("dwarf", None)
+
     @cached_property
     def dwarf(self) -> Any:
         """A DWARFInfo of elftools. Made when first asked for: it costs more than the scan."""
-        return open_dwarf(self._sections, self._alternate)
+        found = open_dwarf(self._sections, self._alternate)
+        found.lock = self._lock  # one for all of them: who waits for it may go on with another
+        return found
 
     @property
     def core(self) -> Dwarf:

@@ -87,6 +87,9 @@ def test_signals_of_faults_that_are_sent_wait_for_the_program(
                 assert session.writer.write([WriteTarget("taken", count)])[0].error is None
         os.kill(process.pid, signal.SIGTERM)
         assert process.wait(SECONDS) == 0
-        wait_until(lambda: session.query(EventFilter(function=TextMatch(equals="take"))).total_count == 2 * len(numbers), "all calls")
+        wait_until(
+            lambda: session.query(EventFilter(function=TextMatch(equals="take"))).total_count == 2 * len(numbers),
+            "all calls",
+        )
     finally:
         processes.end(process)

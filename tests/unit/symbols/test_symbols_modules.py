@@ -337,15 +337,16 @@ def test_what_was_read_of_types_goes_when_a_file_is_not_used(
     details = resolver.details(program)
     assert details is not None
     assert details.types.find("int")
-    read = weakref.ref(details)
-    del details
+    debug_info = details.debug_info
+    read, units = weakref.ref(details), weakref.ref(debug_info.dwarf)
+    del details, debug_info
     monkeypatch.setattr(module, "_LOOK_S", 0.0)
     for idle, is_kept in ((60.0, True), (0.0, False)):
         monkeypatch.setattr(module, "IDLE_S", idle)
         resolver.module(other)
         resolver.module(other)  # the first one has just looked
         gc.collect()
-        assert (read() is not None) is is_kept
+        assert (read() is not None, units() is not None) == (is_kept, is_kept)
     assert resolver.module(program) is symbols
     (after,) = resolver.call_values([main])
     assert after is not None
