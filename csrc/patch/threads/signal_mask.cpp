@@ -29,9 +29,9 @@ constexpr auto kHold = std::chrono::milliseconds(500);
 constexpr int kCancel = 32;
 constexpr int kSetId = 33;
 
-// Signal n is bit n - 1. What is sent to the process is for the program's threads, be it SIGSEGV; a fault of the agent's
-// own would end the process either way. But it may run into a breakpoint instruction of a probe, and under a filter that
-// answers system calls by SIGSYS.
+// Signal n is bit n - 1. What is sent to the process is for the program's threads, be it SIGSEGV; a fault of the
+// agent's own would end the process either way. But it may run into a breakpoint instruction of a probe, and under a
+// filter that answers system calls by SIGSYS.
 std::uint64_t agent_mask() {
     std::uint64_t mask = ~std::uint64_t{0};
     for (const int signal : {SIGTRAP, SIGSYS, kCancel, kSetId}) mask &= ~(std::uint64_t{1} << (signal - 1));

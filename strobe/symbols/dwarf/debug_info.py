@@ -68,8 +68,8 @@ class DebugInfo:
             dwarf.forget()
 
     def forget_units(self) -> None:
-        """Lets go of units and their abbreviations, too: some 15 MB of the C library, most of whose functions were asked
-        for. DIEs that were found before stay right, but are not the objects that are found from now on."""
+        """Lets go of units and their abbreviations, too: some 15 MB of the C library, when most of its functions were
+        asked for. DIEs that were found before stay right, but are not the objects that are found from now on."""
         self.forget()
         self.__dict__.pop("dwarf", None)
 

@@ -1,4 +1,5 @@
-/* Blocks all signals, and waits for those of faults, which others send. Of each it says so, and counts; SIGTERM ends it. */
+/* Blocks all signals, and waits for those of faults, which others send. Of each it says so, and counts; SIGTERM ends
+ * it. */
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
