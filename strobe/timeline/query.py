@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 from strobe import _core
 from strobe.dataclass import replace
@@ -23,7 +23,6 @@ from strobe.model import (
     ProbeTotals,
     Totals,
 )
-from strobe.timeline import sql
 from strobe.timeline.absence import absence_of, doubts_of
 from strobe.timeline.coverage import coverage_of, last_gap, window_of
 from strobe.timeline.events import first_events, page_of
@@ -32,6 +31,9 @@ from strobe.timeline.reader import SessionReader
 from strobe.timeline.selection import Selection, check_page, select
 from strobe.timeline.store import Load, Store
 from strobe.timeline.totals import function_losses, probe_totals, totals_of, unrecorded
+
+if TYPE_CHECKING:
+    from strobe.timeline.sql import More
 
 # A thread may be interrupted between reading the clock and publishing its record. Who pages by cursor would never see
 # such a record once later ones were given out, so these reads end at the moment they were asked for, or at that of the
@@ -321,9 +323,11 @@ class Timeline:
         return list(dict.fromkeys(functions[item].name for item in spans if _is_function(functions.get(item))))
 
     def sql(
-        self, statement: str, timeout_s: float = SQL_SECONDS, more: sql.More | None = None
+        self, statement: str, timeout_s: float = SQL_SECONDS, more: More | None = None
     ) -> tuple[list[str], list[tuple[object, ...]]]:
         """Columns and rows of a read-only statement over the view `events`. `more`, and raises, as sql.run."""
+        from strobe.timeline import sql
+
         self._reader.store.flush()
         found = sql.run(self._reader, statement, timeout_s, more)
         self._reader.check_whole()

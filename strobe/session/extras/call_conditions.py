@@ -7,7 +7,8 @@ from contextlib import AbstractContextManager
 
 from strobe.dataclass import dataclass, field
 from strobe.errors import StrobeError, enumerated, failure
-from strobe.expressions import ExpressionError, parse
+from strobe.expressions.parser import parse
+from strobe.expressions.syntax import ExpressionError
 from strobe.model import FunctionSymbol
 from strobe.symbols import ModuleSymbols
 from strobe.symbols.calls.signature import CallValues

@@ -9,9 +9,10 @@ from collections.abc import Callable
 from strobe import _abi
 from strobe.dataclass import dataclass
 from strobe.errors import failure
-from strobe.expressions import ExpressionError, syntax
-from strobe.expressions import parse as parse_expression
+from strobe.expressions import syntax
 from strobe.expressions.names import root_names
+from strobe.expressions.parser import parse as parse_expression
+from strobe.expressions.syntax import ExpressionError
 from strobe.model import FunctionSymbol, Watch
 from strobe.session.extras.watches import MAX_BYTES, is_calculated, leads_somewhere, read_steps, root_name, shape_at
 from strobe.symbols.calls.signature import CallValues

@@ -11,8 +11,9 @@ from strobe import _abi
 from strobe.capture.agent.extras_request import MAX_WATCH_DEREFERENCES, ExtrasRequest, WatchAddress
 from strobe.dataclass import dataclass, replace
 from strobe.errors import StrobeError, command_names, failure
-from strobe.expressions import ExpressionError, syntax
-from strobe.expressions import parse as parse_expression
+from strobe.expressions import syntax
+from strobe.expressions.parser import parse as parse_expression
+from strobe.expressions.syntax import ExpressionError
 from strobe.limits import WATCHES
 from strobe.model import Watch
 from strobe.symbols import Pattern

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from strobe import _abi
 from strobe.dataclass import dataclass, replace
-from strobe.expressions import parse
+from strobe.expressions.parser import parse
 from strobe.model import Probe, Watch
 from strobe.session.extras.call_conditions import reason
 from strobe.session.extras.call_watches import NewRecipe, captures_of, whole

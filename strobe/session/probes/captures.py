@@ -7,8 +7,8 @@ import re
 
 from strobe.dataclass import dataclass
 from strobe.errors import StrobeError, failure
-from strobe.expressions import ExpressionError
-from strobe.expressions import parse as parse_expression
+from strobe.expressions.parser import parse as parse_expression
+from strobe.expressions.syntax import ExpressionError
 from strobe.model import Probe
 from strobe.session.extras.call_conditions import reason
 from strobe.session.extras.sets import ProbeValue

@@ -7,7 +7,8 @@ from contextlib import suppress
 from pathlib import PurePath
 
 from strobe.errors import StrobeError
-from strobe.expressions import parse, syntax
+from strobe.expressions import syntax
+from strobe.expressions.parser import parse
 from strobe.model import FunctionSymbol
 from strobe.symbols.details import ModuleDetails
 from strobe.symbols.objects.code_bytes import code_at

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from strobe.dataclass import dataclass
-from strobe.expressions import Absent, Known, Undecided
-from strobe.expressions.names import PLAIN
-from strobe.expressions.normal import NamedNumber, Normal
+from strobe.expressions.evaluation import Undecided
+from strobe.expressions.names import PLAIN, Known
+from strobe.expressions.normal import Absent, NamedNumber, Normal
 from strobe.model import Enumerator, FunctionSymbol
 from strobe.timeline.reader import Thread
 

@@ -10,8 +10,8 @@ from typing import TypeAlias
 
 from strobe.dataclass import dataclass, field, replace
 from strobe.errors import failure
-from strobe.expressions import ExpressionError, parse
-from strobe.expressions.syntax import Binary
+from strobe.expressions.parser import parse
+from strobe.expressions.syntax import Binary, ExpressionError
 from strobe.model import Event, EventFilter
 from strobe.session.questions.question import Found, Question
 from strobe.timeline.moments import event_id

@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterable, Sequence
 
 from strobe import _core
 from strobe.dataclass import dataclass
-from strobe.expressions import Absent, Expression, Known, Undecided, compiled
+from strobe.expressions.evaluation import Undecided, compiled
 from strobe.expressions.integers import Int, kind_of, of_enum, spelled
-from strobe.expressions.normal import Character, NamedNumber, Normal, equal
+from strobe.expressions.names import Known
+from strobe.expressions.normal import Absent, Character, NamedNumber, Normal, equal
 from strobe.expressions.parser import without_blanks
 from strobe.expressions.syntax import (
     Binary,
@@ -22,6 +23,7 @@ from strobe.expressions.syntax import (
     Cast,
     Choice,
     Element,
+    Expression,
     Member,
     Name,
     Quantifier,

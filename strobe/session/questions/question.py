@@ -11,12 +11,12 @@ from typing import Any
 
 from strobe.dataclass import dataclass, field, replace
 from strobe.errors import StrobeError, failure
-from strobe.expressions import Absent, Expression, ExpressionError, Known, Undecided, check_names, compiled, parse
-from strobe.expressions.names import SPECIAL
+from strobe.expressions.evaluation import Undecided, compiled
+from strobe.expressions.names import SPECIAL, Known, check_names
 from strobe.expressions.needs import comparisons, needed_names
-from strobe.expressions.normal import Normal, comparable, truth
-from strobe.expressions.parser import without_blanks
-from strobe.expressions.syntax import WatchLabel
+from strobe.expressions.normal import Absent, Normal, comparable, truth
+from strobe.expressions.parser import parse, without_blanks
+from strobe.expressions.syntax import Expression, ExpressionError, WatchLabel
 from strobe.model import RECORDED_EVENTS, Event, EventFilter, TextMatch
 from strobe.session.questions.contexts import EventContext, known_names
 from strobe.session.questions.inside import Within, calls_of, spans

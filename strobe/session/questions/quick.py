@@ -5,9 +5,9 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 
-from strobe.expressions import Expression
 from strobe.expressions.integers import common, kind_of, promoted
 from strobe.expressions.needs import comparisons
+from strobe.expressions.syntax import Expression
 from strobe.model import CaptureKind, FunctionSymbol, ValueKind
 from strobe.timeline.reader import SessionReader
 from strobe.timeline.scan import Fails

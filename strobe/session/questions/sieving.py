@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 
 from strobe import _abi, _core
 from strobe.dataclass import dataclass
-from strobe.expressions import Expression, Known
+from strobe.expressions.names import Known
+from strobe.expressions.syntax import Expression
 from strobe.model import RECORD_KINDS
 from strobe.session.questions.program import Program
 from strobe.timeline.events import HOST_COLUMNS

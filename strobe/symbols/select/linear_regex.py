@@ -3,8 +3,6 @@ the GIL: one client's expression does not make another client wait."""
 
 from __future__ import annotations
 
-import re2
-
 from strobe.limits import REGEX_CHARACTERS
 
 _MAX_MEMORY_BYTES = 1 << 20  # of one compiled: what is larger (nested repetitions) is refused
@@ -19,6 +17,8 @@ class LinearRegex:
 
     def __init__(self, text: str) -> None:
         """Raises RegexError."""
+        import re2  # a library of its own, that few commands need
+
         if len(text) > REGEX_CHARACTERS:
             raise RegexError(f"it is longer than {REGEX_CHARACTERS:,} characters")
         options = re2.Options()

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from strobe.expressions import ExpressionError, Known, Undecided, check_names, compiled, parse
-from strobe.expressions.evaluation import MAX_STEPS
+from strobe.expressions.evaluation import MAX_STEPS, Undecided, compiled
+from strobe.expressions.names import Known, check_names
 from strobe.expressions.normal import NamedNumber, Normal
-from strobe.expressions.parser import MAX_DEPTH
+from strobe.expressions.parser import MAX_DEPTH, parse
+from strobe.expressions.syntax import ExpressionError
 from strobe.model import ByteCharacter, Enumerator, Text
 from strobe.values.decode.normal_form import normal
 from strobe.values.model import Bits, Char, Mapping, Pairs, PointerTo, Problem, Quantity, Record, Rows, Tuple, Variant
