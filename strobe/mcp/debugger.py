@@ -50,6 +50,11 @@ class Debugger:
         manager = self._manager
         return 0 if manager is None else sum(item.status == "running" for item in manager.list())
 
+    def let_go_of_unused(self) -> None:
+        """What was read of files that nobody has asked about for a minute or longer, as their types."""
+        if self._manager is not None:
+            self._manager.let_go_of_unused()
+
     def close(self) -> None:
         """Ends the sessions that this process started."""
         with self._lock:

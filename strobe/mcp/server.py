@@ -125,6 +125,8 @@ class Server:
             elif self._is_idle():
                 log.info("ending after %g s without client and session", self._idle_s)
                 return
+            else:
+                self._let_go_of_unused()
 
     def _is_idle(self) -> bool:
         try:
@@ -135,6 +137,12 @@ class Server:
         if busy:
             self._busy = time.monotonic()
         return time.monotonic() - self._busy >= self._idle_s
+
+    def _let_go_of_unused(self) -> None:
+        try:
+            self.debugger.let_go_of_unused()
+        except Exception:
+            log.exception("what is not used any more is kept")
 
     def _accept(self, listener: socket.socket) -> bool:
         """Whether it could be: else it waits, and the listener is as ready as before."""

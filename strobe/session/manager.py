@@ -322,6 +322,10 @@ class SessionManager:
                 session.close()
                 self._forget(session)
 
+    def let_go_of_unused(self) -> None:
+        """What was read of files that nobody has asked about for a minute or longer; see ElfResolver.forget_unused."""
+        self._resolver.forget_unused()
+
     def remove_segments(self) -> None:
         """Removes the segments of all sessions that were begun here and live, for a process that leaves at once: no
         lock is taken, and the sessions are not ended."""

@@ -197,6 +197,18 @@ class ElfResolver:
             self._forget_unused()
         return loaded
 
+    def forget_unused(self) -> None:
+        """Lets go of what was read of files not used for IDLE_S; does nothing while another thread reads symbols."""
+        if not self._lock.acquire(blocking=False):
+            return
+        try:
+            used = [loaded for loaded in self._loaded.values() if loaded.is_used]
+            self._forget_unused()
+            if not all(loaded.is_used for loaded in used):
+                give_back()
+        finally:
+            self._lock.release()
+
     def _forget_unused(self) -> None:
         """Each build of a test may have a name of its own, and a daemon lives for weeks. What is read of a file's types
         grows with what is asked for, and goes with it."""
