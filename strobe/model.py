@@ -230,6 +230,7 @@ class TraceAnswer:
     active_watches: list[str] = field(default_factory=list)
     unmatched: dict[str, str] = field(default_factory=dict)  # patterns of which nothing is recorded, and why
     probes: list[ProbeAnswer] = field(default_factory=list)  # all that are active
+    is_matched: bool = True  # else it is not known yet what patterns and probes match
 
 
 @dataclass(frozen=True, slots=True)

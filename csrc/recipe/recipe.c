@@ -112,14 +112,22 @@ static uint32_t recipe_read_one(struct recipe_run* run, const struct strobe_reci
     return recipe_read(run, one, step->count, step->operand);
 }
 
-/* As many as the top number says. */
+/* As many as the top number says; with a width only those that there is room for, which is then CUT. */
 static uint32_t recipe_read_many(struct recipe_run* run, const struct strobe_recipe_step* step) {
     struct recipe_word number;
     uint64_t size = (uint64_t)step->operand;
+    uint32_t at = run->output->item_count, status;
+    int is_cut;
     if (!run->number_count || size > 0xffffffffu) return STROBE_RECIPE_MALFORMED;
     number = run->numbers[run->number_count - 1];
     if (number.status == STROBE_RECIPE_OK && number.value > step->count) number.value = step->count;
-    return recipe_read(run, number, size, 0);
+    is_cut = step->width && number.status == STROBE_RECIPE_OK && size && recipe_room(run) >= size &&
+             number.value * size > recipe_room(run);
+    if (is_cut) number.value = recipe_room(run) / size;
+    status = recipe_read(run, number, size, 0);
+    if (is_cut && status == STROBE_RECIPE_OK && run->output->items[at].status == STROBE_RECIPE_OK)
+        run->output->items[at].status = STROBE_RECIPE_CUT;
+    return status;
 }
 
 /* Of the bytes that could be read: those before the first zero. */

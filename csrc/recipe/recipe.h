@@ -38,7 +38,8 @@ enum {
     /* items */
     STROBE_RECIPE_READ, /* item: count bytes at location + operand */
     STROBE_RECIPE_TEXT, /* item: characters of width bytes at location, count of them at most, up to the first zero */
-    STROBE_RECIPE_READ_MANY, /* item: as many times operand bytes at location as the top number says, count at most */
+    STROBE_RECIPE_READ_MANY, /* item: as many times operand bytes at location as the top number says, count at
+                                most; with a width those that there is room for */
     STROBE_RECIPE_NOTE,      /* item: the top number, in 8 bytes */
     /* numbers */
     STROBE_RECIPE_CONSTANT,   /* pushes operand */

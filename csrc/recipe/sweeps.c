@@ -22,20 +22,47 @@ static uint32_t recipe_push_copy(struct recipe_columns* columns, const struct re
     return strobe_column_copy(columns, from, &copy) ? recipe_push_column(columns, &copy) : STROBE_RECIPE_MALFORMED;
 }
 
+#define RECIPE_EXTEND_ALL(type) \
+    for (turn = 0; turn < count; turn++) numbers[turn] = (uint64_t)(int64_t)(type)numbers[turn]
+
+/* One instruction for each, where a shift by a width that is not known takes three. */
+static void recipe_extend_numbers(uint64_t* numbers, uint32_t count, uint32_t width, int is_signed) {
+    uint32_t turn;
+    switch (width) {
+        case 1:
+            if (is_signed)
+                RECIPE_EXTEND_ALL(int8_t);
+            else
+                RECIPE_EXTEND_ALL(uint8_t);
+            return;
+        case 2:
+            if (is_signed)
+                RECIPE_EXTEND_ALL(int16_t);
+            else
+                RECIPE_EXTEND_ALL(uint16_t);
+            return;
+        case 4:
+            if (is_signed)
+                RECIPE_EXTEND_ALL(int32_t);
+            else
+                RECIPE_EXTEND_ALL(uint32_t);
+            return;
+        default:
+            return;
+    }
+}
+
 static uint32_t recipe_push_loaded(struct recipe_run* run, const struct strobe_recipe_step* step) {
     struct recipe_columns* columns = &run->columns;
     struct recipe_column column;
-    uint32_t width = step->width, turn;
+    uint32_t width = step->width;
     if ((width != 1 && width != 2 && width != 4 && width != 8) || step->count > 1) return STROBE_RECIPE_MALFORMED;
     if (!strobe_column_copy(columns, &columns->location, &column)) return STROBE_RECIPE_MALFORMED;
     if (!strobe_column_load(run, &column, (uint64_t)step->operand, width)) return STROBE_RECIPE_MALFORMED;
     if (step->count && strobe_column_is_same(&column)) {
         column.first = strobe_recipe_extended(column.first, width, 1);
     } else if (step->count) {
-        uint64_t* numbers = columns->numbers[column.slot - 1];
-        uint32_t unused = 64 - 8 * width;
-        for (turn = 0; turn < columns->count; turn++)
-            numbers[turn] = (uint64_t)((int64_t)(numbers[turn] << unused) >> unused);
+        recipe_extend_numbers(columns->numbers[column.slot - 1], columns->count, width, 1);
     }
     return recipe_push_column(columns, &column);
 }
@@ -224,9 +251,9 @@ static uint32_t recipe_select_all(struct recipe_run* run) {
 static uint32_t recipe_extend_all(struct recipe_run* run, const struct strobe_recipe_step* step) {
     struct recipe_columns* columns = &run->columns;
     struct recipe_column* column;
-    uint32_t width = step->width, unused = 64 - 8 * width, turn;
+    uint32_t width = step->width;
     int is_signed = step->count == 1;
-    uint64_t last, *numbers;
+    uint64_t last;
     if (!columns->number_count || (width != 1 && width != 2 && width != 4 && width != 8))
         return STROBE_RECIPE_MALFORMED;
     column = &columns->stack[columns->number_count - 1];
@@ -239,13 +266,8 @@ static uint32_t recipe_extend_all(struct recipe_run* run, const struct strobe_re
         strobe_recipe_extended(last, width, is_signed) == last)
         return STROBE_RECIPE_OK;
     if (!strobe_column_spread(columns, column)) return STROBE_RECIPE_MALFORMED;
-    numbers = columns->numbers[column->slot - 1];
     run->executed += columns->count / 8;
-    if (is_signed)
-        for (turn = 0; turn < columns->count; turn++)
-            numbers[turn] = (uint64_t)((int64_t)(numbers[turn] << unused) >> unused);
-    else
-        for (turn = 0; turn < columns->count; turn++) numbers[turn] = numbers[turn] << unused >> unused;
+    recipe_extend_numbers(columns->numbers[column->slot - 1], columns->count, width, is_signed);
     return STROBE_RECIPE_OK;
 }
 

@@ -11,6 +11,7 @@
 /* The first page, which the kernel lets nobody map, as null pointers lead there, and what is the kernel's own: a fault,
    or asking, takes a thousand times as long as to see that. */
 #define STROBE_IS_NOWHERE(address) ((address) < STROBE_PAGE_BYTES || (address) >= 1ull << 47)
+#define STROBE_EVERYWHERE inline __attribute__((always_inline))
 #define STROBE_ONES 0x0101010101010101ull
 #define STROBE_HIGH_BITS 0x8080808080808080ull
 
@@ -98,7 +99,7 @@ static inline uint32_t strobe_load_text(uint64_t from, uint8_t* into, uint32_t b
     return bytes == done ? done : done + strobe_load_part(from + done, 0, into + done, bytes - done, ended);
 }
 
-static uint32_t strobe_load_word(uint64_t from, uint32_t width, uint64_t* value) {
+static STROBE_EVERYWHERE uint32_t strobe_load_word(uint64_t from, uint32_t width, uint64_t* value) {
     switch (width) {
         case 1:
             return (uint32_t)strobe_try_load8(from, value);
@@ -111,15 +112,31 @@ static uint32_t strobe_load_word(uint64_t from, uint32_t width, uint64_t* value)
     }
 }
 
-uint32_t strobe_load_numbers(uint64_t address, uint32_t stride, uint32_t width, uint32_t count, uint64_t* into) {
+/* Compiled for each width by itself, as an element takes little more than its load. */
+static STROBE_EVERYWHERE uint32_t strobe_load_row(uint64_t address, uint32_t stride, uint32_t width, uint32_t count,
+                                                  uint64_t* into) {
     uint32_t done;
     for (done = 0; done < count; done++, address += stride)
         if (STROBE_IS_NOWHERE(address) || !strobe_load_word(address, width, &into[done])) break;
     return done;
 }
 
-uint32_t strobe_load_each(uint64_t* addresses, uint64_t offset, uint32_t width, uint32_t first, uint32_t count,
-                          uint64_t left_out) {
+uint32_t strobe_load_numbers(uint64_t address, uint32_t stride, uint32_t width, uint32_t count, uint64_t* into) {
+    switch (width) {
+        case 1:
+            return strobe_load_row(address, stride, 1, count, into);
+        case 2:
+            return strobe_load_row(address, stride, 2, count, into);
+        case 4:
+            return strobe_load_row(address, stride, 4, count, into);
+        default:
+            return strobe_load_row(address, stride, 8, count, into);
+    }
+}
+
+/* As strobe_load_row. */
+static STROBE_EVERYWHERE uint32_t strobe_load_apart(uint64_t* addresses, uint64_t offset, uint32_t width,
+                                                    uint32_t first, uint32_t count, uint64_t left_out) {
     for (; first < count; first++) {
         uint64_t address = addresses[first] + offset, number;
         if (left_out >> first & 1) continue;
@@ -127,6 +144,20 @@ uint32_t strobe_load_each(uint64_t* addresses, uint64_t offset, uint32_t width, 
         addresses[first] = number;
     }
     return first;
+}
+
+uint32_t strobe_load_each(uint64_t* addresses, uint64_t offset, uint32_t width, uint32_t first, uint32_t count,
+                          uint64_t left_out) {
+    switch (width) {
+        case 1:
+            return strobe_load_apart(addresses, offset, 1, first, count, left_out);
+        case 2:
+            return strobe_load_apart(addresses, offset, 2, first, count, left_out);
+        case 4:
+            return strobe_load_apart(addresses, offset, 4, first, count, left_out);
+        default:
+            return strobe_load_apart(addresses, offset, 8, first, count, left_out);
+    }
 }
 
 int strobe_touch_pages(const struct strobe_recorder* recorder, uint64_t from, uint64_t to) {

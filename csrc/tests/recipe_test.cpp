@@ -69,6 +69,12 @@ void loops_and_conditions() {
     CHECK_EQUAL(run(memory, {base(0x1000), number(2), many(1), bytes(1), kNext, kEnd}).items, "1000 0 3: 2;");
     CHECK_EQUAL(run(memory, {base(0x1000), constant(2), step(STROBE_RECIPE_READ_MANY, 9, 2), kDrop, kEnd}).items,
                 "1000 0 2: 2 3 0 0;");
+    const auto pairs = [](int width) { return step(STROBE_RECIPE_READ_MANY, 9, 2, width); };
+    CHECK_EQUAL(run(memory, {base(0x1000), constant(3), pairs(0), kDrop, kEnd}, 5).items, "1000 3 2:;");
+    CHECK_EQUAL(run(memory, {base(0x1000), constant(3), pairs(1), kDrop, kEnd}, 5).items, "1000 4 2: 2 3 0 0;");
+    CHECK_EQUAL(run(memory, {base(0x1000), constant(2), pairs(1), kDrop, kEnd}, 4).items, "1000 0 2: 2 3 0 0;");
+    CHECK_EQUAL(run(memory, {base(0x1000), constant(2), pairs(1), kDrop, kEnd}, 1).items, "1000 3 2:;");
+    CHECK_EQUAL(run(memory, {base(0x4000), constant(3), pairs(1), kDrop, kEnd}, 5).items, "4000 2 2:;");
     const auto when = [](std::uint32_t left_out) { return step(STROBE_RECIPE_WHEN, left_out); };
     CHECK_EQUAL(run(memory, {base(0x1000), number(1), when(1), bytes(1), number(1, 4), when(2), bytes(1), bytes(1),
                              bytes(2), kEnd})

@@ -33,7 +33,7 @@ def pending_answer(
     """The answer to a change of what is staged for a project's next launch. `probes`, `watches`: how many are."""
     launch = command_names()["launch"]
     counts = {"pattern": len(patterns), "probe": probes, "watch": watches}
-    staged = " and ".join(_count(count, noun) for noun, count in counts.items() if count)
+    staged = " and ".join(counted(count, noun) for noun, count in counts.items() if count)
     status = (
         f"{staged} staged; each {launch} with projectRoot {project_root} applies them "
         "before main begins, until they are removed."
@@ -82,29 +82,32 @@ def going_on(record: SessionRecord) -> str | None:
 
 def _status(hooks: Hooks) -> str:
     if not hooks.patterns and hooks.probes is not None and (count := hooks.probes.recording):
-        return f"Recording at {_count(count, 'place')} of probes; no patterns are active."
+        return f"Recording at {counted(count, 'place')} of probes; no patterns are active."
     if not hooks.patterns:
         return "No patterns are active: only output is recorded."
     empty = [text for text, found in hooks.selection.matches.items() if not found]
     if empty:
-        return " ".join(_nothing_matched(hooks.selection, text) for text in empty)
+        return " ".join(nothing_matched(hooks.selection, text) for text in empty)
     if hooks.enabled == 0:
-        return f"{_count(hooks.matched, 'function')} matched, but none can be hooked; the warnings say why."
+        return f"{counted(hooks.matched, 'function')} matched, but none can be hooked; the warnings say why."
     if hooks.enabled < hooks.matched:
-        return f"Recording {hooks.enabled} of {_count(hooks.matched, 'function')}; the warnings say which are left out."
-    return f"Recording all of {_count(hooks.matched, 'function')}."
+        return (
+            f"Recording {hooks.enabled} of {counted(hooks.matched, 'function')}; the warnings say which are left out."
+        )
+    return f"Recording all of {counted(hooks.matched, 'function')}."
 
 
 def _nothing_of(hooks: Hooks, pattern: str) -> str:
     """Why nothing of a pattern is recorded: what it may have meant, or the warnings about what it matches."""
     if not hooks.selection.matches.get(pattern) and not hooks.selection.warnings:
-        return _nothing_matched(hooks.selection, pattern)
+        return nothing_matched(hooks.selection, pattern)
     if nearest := hooks.selection.nearest.get(pattern):
         return f"No function matches '{pattern}'. Nearest names: {', '.join(nearest)}."
     return " ".join([f"Nothing of '{pattern}' can be recorded.", *hook_report.warnings(hooks)])
 
 
-def _nothing_matched(selection: Selection, pattern: str) -> str:
+def nothing_matched(selection: Selection, pattern: str) -> str:
+    """Why a pattern matches nothing: what it may have meant."""
     if nearest := selection.nearest.get(pattern):
         return f"No function matches '{pattern}'. Nearest names: {', '.join(nearest)}."
     if selection.warnings:
@@ -112,6 +115,7 @@ def _nothing_matched(selection: Selection, pattern: str) -> str:
     return f"No function matches '{pattern}', and no name is similar. Only @lib:NAME looks into system libraries."
 
 
-def _count(number: int, noun: str) -> str:
+def counted(number: int, noun: str) -> str:
+    """`1 match`, `2 matches`."""
     plural = f"{noun}es" if noun.endswith("ch") else f"{noun}s"
     return f"{number} {noun if number == 1 else plural}"

@@ -229,8 +229,12 @@ class SessionManager:
         stack: int = 0,
         probe: Sequence[Probe] = (),
         unprobe: Sequence[str] = (),
+        spec: LaunchSpec | None = None,
     ) -> TraceAnswer:
-        """Stages patterns, probes and watches for the next launch of a project root. Raises invalid_pattern."""
+        """Stages patterns, probes and watches for the next launch of a project root. The answer says what they match in
+        the program of `spec`, else in that of the root's last session. Raises invalid_pattern, and of `spec` what
+        `program.resolve` raises."""
+        asked = None if spec is None else program.resolve(spec).path
         root = _absolute(project_root)
         if root is None:
             raise failure(
@@ -269,8 +273,26 @@ class SessionManager:
         said = [*warnings, *problems, *complaints]
         counts = {"probes": len(probes), "watches": len(watches)}
         answer = pending_answer(patterns, root, said, settings.events_max_per_session, **counts)
-        staged_probes = [ProbeAnswer(one, ()) for one in probes]
-        return replace(answer, active_watches=[one.name for one in watches], probes=staged_probes)
+        answer = replace(answer, active_watches=[one.name for one in watches])
+        return self._with_preview(answer, patterns, probes, asked, root)
+
+    def _with_preview(
+        self, answer: TraceAnswer, patterns: Sequence[str], probes: Sequence[Probe], asked: str | None, root: str
+    ) -> TraceAnswer:
+        """What these match, as far as it can be known before the launch."""
+        if not patterns and not probes:
+            return answer
+        from strobe.session.staged import last_program, preview
+
+        path = asked or last_program(self._store.list_sessions(), root)
+        found = None if path is None else preview(path, patterns, probes, self._resolver, root)
+        if found is None:
+            said = "What they match is not known before the launch, as no program of this folder has run."
+            said = said if path is None else f"What they match is not known: {Path(path).name} has no symbols."
+            none = [ProbeAnswer(one, ()) for one in probes]
+            return replace(answer, status=f"{answer.status} {said}", probes=none, is_matched=False)
+        status = f"{answer.status} {found.status}"
+        return replace(answer, status=status, matched_functions=found.functions, probes=list(found.probes))
 
     def get(self, session_id: str) -> Session:
         """A session of this process, or the record of any other. Raises session_not_found."""

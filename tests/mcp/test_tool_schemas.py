@@ -79,7 +79,10 @@ REQUIRED_AND_OPTIONAL = {
         "command projectRoot",
         "args cwd env pid stdin trace watches probes depth where stack sampling anyway wait",
     ),
-    "debug_trace": ("", "sessionId add remove projectRoot sampling serializationDepth watches probes where stack wait"),
+    "debug_trace": (
+        "",
+        "sessionId add remove projectRoot command sampling serializationDepth watches probes where stack wait",
+    ),
     "debug_logpoint": ("sessionId", "add remove"),
     "debug_query": (
         "sessionId",

@@ -32,11 +32,11 @@ _PARAMETERS = Record(
         "projectRoot": Text(description="root of the user's own code, for @usercode and settings", min_length=1),
         "pid": Integer(description="attach to this running process instead of starting command; 1 or more", low=1),
         "stdin": Text(description="fed to standard input, then end of file"),
-        "trace": patterns("functions to trace from before main on, as add of debug_trace"),
+        "trace": patterns("traced from before main on, as add of debug_trace"),
         "watches": Array(items=WATCH, description="recorded at each traced call, as in debug_trace", max_items=WATCHES),
         "probes": Array(
             items=PROBE,
-            description="lines to record at from before main on, as probes of debug_trace",
+            description="as probes of debug_trace, from before main on",
             max_items=PROBES,
         ),
         "depth": Integer(

@@ -10,8 +10,8 @@ from strobe.limits import PROBES, RECORDED_DEPTH, STACK_MOST, WATCHES
 from strobe.mcp.registry import Context, Tool
 from strobe.mcp.schema import Array, Boolean, Integer, Record, Text
 from strobe.mcp.tools import waiting
-from strobe.mcp.tools.parameters import SESSION_ID, Address, bounded, folder, patterns, shortened
-from strobe.model import Probe, ProbeAnswer, TraceAnswer, Watch
+from strobe.mcp.tools.parameters import SESSION_ID, Address, bounded, folder, home_expanded, patterns, shortened
+from strobe.model import LaunchSpec, Probe, ProbeAnswer, ProbeSite, TraceAnswer, Watch
 
 _MAX_PATTERNS_SHOWN = 100
 _MAX_SITES_SHOWN = 5
@@ -91,8 +91,9 @@ _PARAMETERS = Record(
             "foo::bar exact, foo::* one level, foo::** all below, *::name, @usercode, @file:parser.cpp, "
             "@lib:libz.so, @heap (malloc, free …, with stacks)"
         ),
-        "remove": patterns("patterns to stop tracing, as they were added"),
+        "remove": patterns("as they were added"),
         "projectRoot": Text(description="required without sessionId", min_length=1),
+        "command": Text(description="with projectRoot: the program, to check by"),
         "sampling": Text(
             description="auto (initially): above 100,000 calls/s keep 1 in 100 of a function's events, totals stay "
             "exact; off: keep all",
@@ -105,7 +106,7 @@ _PARAMETERS = Record(
             default=_DEFAULT_DEPTH,
         ),
         "watches": Record(
-            description="values recorded whenever a traced function begins and returns; see verbose watchValues",
+            description="values recorded whenever a traced function begins and returns",
             fields={
                 "add": Array(
                     description="of {variable} or {address, type} or {expr}; 32 per session",
@@ -116,7 +117,7 @@ _PARAMETERS = Record(
             },
         ),
         "probes": Record(
-            description="lines and instructions to record at: an event of type probe each time a thread reaches one, "
+            description="lines and instructions to record at: an event of type probe whenever a thread reaches one, "
             "in all copies of a line (templates, inlined calls)",
             fields={
                 "add": Array(items=PROBE, max_items=PROBES),
@@ -171,7 +172,11 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
         raise failure("missing_field", field="sessionId", valid=valid)
     root = folder("projectRoot", arguments["projectRoot"], context.client)
     watches["depth"] = watches["depth"] or _DEFAULT_DEPTH
-    return _wire(context.sessions().stage(root, add, remove, sampling, **watches))
+    spec = None
+    if "command" in arguments:
+        command = home_expanded(arguments["command"], context.client)
+        spec = LaunchSpec(command, cwd=root, base_env=context.client.environment, project_root=root)
+    return _wire(context.sessions().stage(root, add, remove, sampling, **watches, spec=spec))
 
 
 def probe_of(one: dict[str, Any]) -> Probe:
@@ -188,7 +193,7 @@ def probes_json(answers: Sequence[ProbeAnswer]) -> list[dict[str, Any]]:
 
 def _probe_json(answer: ProbeAnswer) -> dict[str, Any]:
     good = [site for site in answer.places if not site.problem]
-    names = [f"{shortened(site.function, _NAME_CHARACTERS)} at {site.address:#x}" for site in good]
+    names = [_place(site) for site in good]
     told: dict[str, Any] = {"label": answer.probe.name, "places": len(good)}
     if names:
         told["in"] = names[:_MAX_SITES_SHOWN]
@@ -196,6 +201,12 @@ def _probe_json(answer: ProbeAnswer) -> dict[str, Any]:
     if problems:
         told["problems"] = dict(list(problems.items())[:_MAX_SITES_SHOWN])
     return told
+
+
+def _place(site: ProbeSite) -> str:
+    """Where it is; before the launch no address is known."""
+    name = shortened(site.function, _NAME_CHARACTERS)
+    return f"{name} at {site.address:#x}" if site.address else name
 
 
 def watch_of(one: dict[str, Any], path: str) -> Watch:
@@ -234,9 +245,15 @@ def _wire(answer: TraceAnswer) -> dict[str, Any]:
     }
     if answer.probes:
         wire["probes"] = probes_json(answer.probes)
+        for one in () if answer.is_matched else wire["probes"]:
+            del one["places"]
         if not patterns and not answer.active_watches:
             for name in ("matchedFunctions", "hookedFunctions", "activePatterns", "activeWatches"):
                 del wire[name]
+    if answer.mode == "pending":
+        wire.pop("hookedFunctions", None)
+    if not answer.is_matched:
+        wire.pop("matchedFunctions", None)
     if len(patterns) > _MAX_PATTERNS_SHOWN:
         wire |= {"truncated": True, "totalPatterns": len(patterns)}
     return wire
@@ -247,7 +264,7 @@ TOOL = Tool(
     title="Trace functions",
     description="Add or remove function traces by name pattern: on a running session at once, or staged for all later "
     "debug_launch of a projectRoot. Answers how "
-    "many functions matched and, where none did, the nearest names. Without add and remove: lists what is active. "
+    "many functions match, else the nearest names. Without add and remove: lists what is active. "
     "`wait` waits for what happens then.",
     parameters=_PARAMETERS,
     run=run,

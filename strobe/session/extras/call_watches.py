@@ -14,7 +14,7 @@ from strobe.expressions.names import root_names
 from strobe.expressions.parser import parse as parse_expression
 from strobe.expressions.syntax import ExpressionError
 from strobe.model import FunctionSymbol, Watch
-from strobe.session.extras.watches import MAX_BYTES, is_calculated, leads_somewhere, read_steps, root_name, shape_at
+from strobe.session.extras.watches import MAX_BYTES, is_calculated, is_whole, read_steps, root_name, shape_at
 from strobe.symbols.calls.signature import CallValues
 from strobe.values.decode import stored
 from strobe.values.language import Roots, is_of_return, location, value, with_block
@@ -184,9 +184,9 @@ class _Calculated:
 
     def _captures(self) -> CallCaptures:
         tree = parse_expression(self._text)
-        if isinstance(tree, syntax.Call) and tree.name in _OF_ONE_CALL and leads_somewhere(tree.of):
+        if isinstance(tree, syntax.Call) and tree.name in _OF_ONE_CALL and is_whole(tree.of, self._scope, self._before):
             return self._of_entry(tree)
-        if leads_somewhere(tree):
+        if is_whole(tree, self._scope, self._after):
             if is_of_return(self._text):
                 leave, words = self._location(tree, self._after, _abi.ROLE_WATCH, "")
                 return CallCaptures((), (leave,), words)

@@ -20,16 +20,17 @@ from strobe.symbols import Pattern
 from strobe.values.decode import raw, shapes, stored
 from strobe.values.decode.shapes import Shape, add_read
 from strobe.values.decode.shaping import Shaping
-from strobe.values.language import CALCULATED
+from strobe.values.language import CALCULATED, Roots, is_part_of_text
 from strobe.values.lookup.expression import NO_PATH, VALID, Bound, Cast, Expression, Name, Number, parse
 from strobe.values.lookup.locations import ValueLocation, location_of
 from strobe.values.lookup.scope import Module, Scope
 from strobe.values.memory.recipes import NOWHERE, STEP_BYTES, Recipe, decoded_steps
+from strobe.values.printers.containers import Sequence as Elements
 
 _WIDTHS = (1, 2, 4, 8)
 _SCRIPT_WORDS = 2 + _abi.SCRIPT_BYTES // 8
-MAX_BYTES = 1032  # of one value that is not a number: 1,024 characters
-_MAX_ITEMS = 16
+MAX_BYTES = 4088  # of one value that is not a number; an item of 4,096 has no place in a record
+_MAX_ITEMS = 128  # as the recorder has room for; a map has two for each of its entries
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +118,15 @@ def is_plain(tree: syntax.Expression) -> bool:
     return False
 
 
-def leads_somewhere(tree: syntax.Expression) -> bool:
+def is_whole(tree: syntax.Expression, scope: Scope, roots: Roots) -> bool:
     """Whether it names a place in memory, what lies at which is shown whole: also by calculated indexes, and of a call
-    its result."""
+    its result, and several elements. Raises what the lookup of names raises."""
+    if isinstance(tree, syntax.Slice):
+        return not is_part_of_text(tree, scope, roots)
+    return _leads_somewhere(tree)
+
+
+def _leads_somewhere(tree: syntax.Expression) -> bool:
     match tree:
         case syntax.Name(name=name):
             return name not in CALCULATED
@@ -128,10 +135,10 @@ def leads_somewhere(tree: syntax.Expression) -> bool:
         case syntax.PointerCast():
             return not syntax.is_null(tree)
         case syntax.Call(name="first" | "last", of=of):
-            return leads_somewhere(of)
+            return _leads_somewhere(of)
         case syntax.Member(of=of) | syntax.Element(of=of):
             is_moved = isinstance(of, syntax.Binary) and of.sign in ("+", "-")
-            return is_moved or leads_somewhere(of)
+            return is_moved or _leads_somewhere(of)
     return False
 
 
@@ -226,6 +233,10 @@ def _compiled(
 def shape_at(location: ValueLocation, scope: Scope) -> Shape:
     """How what lies there is read; the location is moved to where that begins."""
     shaping = Shaping(scope.printers)
+    if location.row is not None:
+        count, here = (("GET", 0, location.row.variable, 0),), (("LOCATION", 0, 0, 0),)
+        element = shaping.shape(location.type, 1)
+        return Elements(f"{location.type.name}[]", element, False, (), count, 0, here, location.row.stride)
     if location.bits is None:
         return shaping.shape(location.type, 1)
     location.recipe.add(location.bits.offset or 0)
@@ -234,7 +245,12 @@ def shape_at(location: ValueLocation, scope: Scope) -> Shape:
 
 def read_steps(location: ValueLocation, shape: Shape) -> tuple[bytes, int, int]:
     """The whole recipe, and how many bytes and items it gives at most."""
-    if location.is_value:
+    if location.row is not None:  # which may have none, so that there is nothing to read
+        location.recipe.numbers((("GET", 0, location.row.variable, 0),))
+        location.recipe.note()
+        location.recipe.drop()
+        shape.add_steps(location.recipe)
+    elif location.is_value:
         location.recipe.numbers((("LOCATION", 0, 0, 0),))
         location.recipe.note()
         location.recipe.drop()

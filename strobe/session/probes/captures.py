@@ -12,7 +12,7 @@ from strobe.expressions.syntax import ExpressionError
 from strobe.model import Probe
 from strobe.session.extras.call_conditions import reason
 from strobe.session.extras.sets import ProbeValue
-from strobe.session.extras.watches import MAX_BYTES, is_calculated, leads_somewhere, read_steps, shape_at
+from strobe.session.extras.watches import MAX_BYTES, is_calculated, is_whole, read_steps, shape_at
 from strobe.symbols.objects.damage import UNREADABLE
 from strobe.values.decode import stored
 from strobe.values.language import Condition, condition, location, value
@@ -65,7 +65,7 @@ def _value(label: str, text: str, scope: Scope, names: AddressScope) -> ProbeVal
     if not is_calculated(text):
         return _whole(label, text, location_of(parse(text), scope, call=names), scope, names)
     tree = parse_expression(text)
-    if leads_somewhere(tree):
+    if is_whole(tree, scope, names):
         return _whole(label, text, location(tree, scope, names), scope, names)
     return _calculated(label, text, scope, names)
 

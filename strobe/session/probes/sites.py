@@ -8,7 +8,7 @@ from strobe.dataclass import replace
 from strobe.errors import failure
 from strobe.model import FunctionSymbol, Probe
 from strobe.session.modules import TracedModule
-from strobe.symbols import SymbolResolver, select
+from strobe.symbols import ModuleSymbols, SymbolResolver, select
 from strobe.symbols.objects.instructions import around
 from strobe.symbols.select.inlined_sites import inlined_sites
 from strobe.symbols.select.line_sites import LineSite, line_sites, parsed_lines
@@ -31,29 +31,41 @@ def sites_of(probe: Probe, module: TracedModule, resolver: SymbolResolver, proje
     Raises where the module has none: no_code_at_line, unknown_source_file, no_debug_information, probe_failed; one of
     UNREADABLE where debug information is damaged.
     """
-    lines = parsed_lines(probe.at)
-    if lines is not None:
-        details = resolver.details(module.symbols.path)
-        if details is None:
-            raise failure("no_debug_information", path=module.symbols.path, hint="Build it with -g.")
-        return line_sites(lines, module.symbols, details)
-    if _ADDRESS.match(probe.at):
+    if is_at_address(probe):
         return [_at_address(int(probe.at, 16), module, resolver)]
-    return _of_pattern(probe, module, resolver, project_root)
+    return sites_in_file(probe, module.symbols, resolver, project_root)
+
+
+def is_at_address(probe: Probe) -> bool:
+    """Whether it is at an instruction of one process."""
+    return _ADDRESS.match(probe.at) is not None
+
+
+def sites_in_file(
+    probe: Probe, symbols: ModuleSymbols, resolver: SymbolResolver, project_root: str | None
+) -> list[LineSite]:
+    """As `sites_of`, of a file that need not be loaded; not at an address."""
+    lines = parsed_lines(probe.at)
+    if lines is None:
+        return _of_pattern(probe, symbols, resolver, project_root)
+    details = resolver.details(symbols.path)
+    if details is None:
+        raise failure("no_debug_information", path=symbols.path, hint="Build it with -g.")
+    return line_sites(lines, symbols, details)
 
 
 def _of_pattern(
-    probe: Probe, module: TracedModule, resolver: SymbolResolver, project_root: str | None
+    probe: Probe, symbols: ModuleSymbols, resolver: SymbolResolver, project_root: str | None
 ) -> list[LineSite]:
     pattern = _WITH_INLINED.sub("", _AT_ENTRY.sub("", _AT_RETURN.sub("", probe.at)))
     parsed = Pattern.parse(pattern, project_root)
-    selection = select(parse_all([pattern], project_root), [module.symbols])
+    selection = select(parse_all([pattern], project_root), [symbols])
     found = [_entry(function) for function in selection.functions]
-    if _WITH_INLINED.search(probe.at) and (details := resolver.details(module.symbols.path)) is not None:
-        found += inlined_sites(parsed, module.symbols, details)
+    if _WITH_INLINED.search(probe.at) and (details := resolver.details(symbols.path)) is not None:
+        found += inlined_sites(parsed, symbols, details)
     if found:
         return found
-    if selection.matches[pattern] == [] and (elsewhere := meant_inlined(parsed, module.symbols)):
+    if selection.matches[pattern] == [] and (elsewhere := meant_inlined(parsed, symbols)):
         hint = f"A probe at '{pattern}:inlined' is where it was inlined."
         reason = "it has no copy of its own" if len(elsewhere) == 1 else "none of them has a copy of its own"
         raise failure("probe_failed", what=probe.name, reason=reason, hint=hint)

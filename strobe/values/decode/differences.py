@@ -1,13 +1,19 @@
-"""Which parts of a value differ from what they were: members of structures, elements of arrays and containers."""
+"""Which parts of a value differ from what they were: members of structures, elements of arrays and containers.
+
+What was not recorded, on one side or both, is no difference: it is told as not compared.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
+from strobe.values.decode.shapes import TOO_MUCH, is_too_much
 from strobe.values.model import Mapping, Problem, Record, Rows, Tuple
 
 _MOST = 64
+_NONE = Problem("<none>")
+_NOT_COMPARED = Problem("<not compared>")
 
 
 def differences(before: Any, after: Any, name: str) -> Mapping | Problem:
@@ -21,19 +27,17 @@ def differences(before: Any, after: Any, name: str) -> Mapping | Problem:
 
 
 def _parts(before: Any, after: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
-    if isinstance(before, Record) and isinstance(after, Record) and dict(before).keys() == dict(after).keys():
+    if is_too_much(before) or is_too_much(after):
+        yield path, _NOT_COMPARED, _NOT_COMPARED
+    elif isinstance(before, Record) and isinstance(after, Record) and dict(before).keys() == dict(after).keys():
         for name, value in before:
             yield from _parts(value, after[name], f"{path}.{name}")
     elif isinstance(before, Rows) and isinstance(after, Rows):
-        yield from _elements(list(before), list(after), path)
+        yield from _elements(before, after, path)
         if before.total != after.total:
             yield f"{path}.size()", before.total, after.total
-        elif before.total > len(before):
-            yield f"{path}[{len(before)}..]", Problem("<not compared>"), Problem("<not compared>")
     elif isinstance(before, Mapping) and isinstance(after, Mapping):
-        for key in dict.fromkeys((*before, *after)):
-            old, new = (one.get(key, Problem("<none>")) for one in (before, after))
-            yield from _parts(old, new, f"{path}[{key!r}]" if isinstance(key, str) else f"{path}[{key}]")
+        yield from _entries(before, after, path)
         if before.total != after.total:
             yield f"{path}.size()", before.total, after.total
     elif isinstance(before, Tuple) and isinstance(after, Tuple) and len(before) == len(after):
@@ -43,7 +47,39 @@ def _parts(before: Any, after: Any, path: str) -> Iterator[tuple[str, Any, Any]]
         yield path, before, after
 
 
-def _elements(before: list[Any], after: list[Any], path: str) -> Iterator[tuple[str, Any, Any]]:
-    for place in range(max(len(before), len(after))):
-        old, new = (one[place] if place < len(one) else Problem("<none>") for one in (before, after))
+def _elements(before: Rows, after: Rows, path: str) -> Iterator[tuple[str, Any, Any]]:
+    read = [_read(before), _read(after)]
+    for place in range(max(before.total, after.total)):
+        old, new = (_element(one, place, many) for one, many in zip((before, after), read, strict=True))
+        if is_too_much(old) or is_too_much(new):
+            yield f"{path}[{place}..]", _NOT_COMPARED, _NOT_COMPARED
+            return
         yield from _parts(old, new, f"{path}[{place}]")
+
+
+def _read(rows: Rows) -> int:
+    """How many elements come before what was not recorded."""
+    return next((place for place, one in enumerate(rows) if is_too_much(one)), len(rows))
+
+
+def _element(rows: Rows, place: int, read: int) -> Any:
+    if place >= rows.total:
+        return _NONE
+    return rows[place] if place < read else TOO_MUCH
+
+
+def _entries(before: Mapping, after: Mapping, path: str) -> Iterator[tuple[str, Any, Any]]:
+    """By key. An entry that one side has not is new or gone only if all that this side has is known."""
+    are_whole = [_is_whole(one) for one in (before, after)]
+    for key in dict.fromkeys((*before, *after)):
+        if is_too_much(key):
+            continue
+        if all(key in one or is_whole for one, is_whole in zip((before, after), are_whole, strict=True)):
+            old, new = (one.get(key, _NONE) for one in (before, after))
+            yield from _parts(old, new, f"{path}[{key!r}]" if isinstance(key, str) else f"{path}[{key}]")
+    if not all(are_whole):
+        yield f"{path}[..]", _NOT_COMPARED, _NOT_COMPARED
+
+
+def _is_whole(entries: Mapping) -> bool:
+    return entries.trouble is None and len(entries) == entries.total and not any(map(is_too_much, entries))

@@ -20,7 +20,7 @@ from strobe.values.model import Char, PointerTo, Problem, Shown, Unread
 
 _ENCODINGS = {1: "utf-8", 2: "utf-16-le", 4: "utf-32-le"}
 _CUT = "…"
-_TOO_MUCH = "<too much to read at once>"
+TOO_MUCH = Problem("<too much to read at once>")
 
 
 @dataclass
@@ -196,7 +196,7 @@ def pointed(address: int, target: Shown, known: str | None, decoding: Decoding) 
         return Problem(f"<circular ref to {known}>")
     if not address:
         return PointerTo(0)
-    is_left_out = isinstance(target, Problem) and target == _TOO_MUCH
+    is_left_out = is_too_much(target)
     return PointerTo(address, decoding.name_at(address), None if is_left_out else target)
 
 
@@ -238,11 +238,16 @@ def problem(item: Item) -> Problem:
     """Why an item has no value, in words."""
     if item.status == NULL:
         return Problem("Null pointer")
-    if item.status == FULL:
-        return Problem(_TOO_MUCH)
+    if item.status in (FULL, CUT):
+        return TOO_MUCH
     if item.status == BROKEN:
         return Problem("<broken>")
     return Problem(f"Address not readable: {item.address:#x}")
+
+
+def is_too_much(value: object) -> bool:
+    """Whether there was no room for it."""
+    return isinstance(value, Problem) and value == TOO_MUCH
 
 
 def text_of(data: bytes, width: int, is_cut: bool = False) -> Text:

@@ -139,7 +139,7 @@ def _quantified(compiler: Compiler, node: syntax.Quantifier) -> Number | Float:
         if isinstance(over, syntax.Chain):
             return _over_chain(compiler, node, over, own)
         if isinstance(over, syntax.Slice):
-            return _over_range(compiler, node, _sliced(compiler, over), own)
+            return _over_range(compiler, node, sliced(compiler, over), own)
         location = compiler.location(over)
         walk = None if location.is_value else walk_of(location.type, compiler.scope.printers)
         if walk is not None:
@@ -156,7 +156,8 @@ def _whole(compiler: Compiler, of: syntax.Expression, location: ValueLocation) -
     return Elements(constant(0), size_of(location, compiler.scope.printers, of.at), of)
 
 
-def _sliced(compiler: Compiler, node: syntax.Slice) -> Elements:
+def sliced(compiler: Compiler, node: syntax.Slice) -> Elements:
+    """From which element to which. Raises ExpressionError where the last one is not known."""
     first = constant(0) if node.first is None else compiler.number(node.first)
     if node.end is None:
         return replace(_whole(compiler, node.of, compiler.location(node.of)), first=first)

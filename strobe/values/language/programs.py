@@ -17,7 +17,9 @@ from strobe.values.decode.shaping import Shaping
 from strobe.values.language import terms
 from strobe.values.language.compiler import UNKNOWN_BLOCK, Compiler
 from strobe.values.language.elements import Complete
+from strobe.values.language.loading import characters
 from strobe.values.language.roots import CALLER, RETURN, SPECIAL, Roots
+from strobe.values.language.slices import row
 from strobe.values.language.terms import Float, Number, Row
 from strobe.values.language.texts import thread_name_rows
 from strobe.values.lookup.locations import ValueLocation, pointer_to
@@ -34,6 +36,7 @@ __all__ = [
     "Value",
     "condition",
     "is_of_return",
+    "is_part_of_text",
     "location",
     "value",
     "with_block",
@@ -141,7 +144,13 @@ def value(text: str, scope: Scope, roots: Roots, entry: Roots | None = None) -> 
 
 def location(tree: syntax.Expression, scope: Scope, roots: Roots) -> ValueLocation:
     """Where what it names lies; elements by calculated indexes as well. Raises as `condition`."""
-    return Complete(scope, roots).location(tree)
+    compiler = Complete(scope, roots)
+    return row(compiler, tree) if isinstance(tree, syntax.Slice) else compiler.location(tree)
+
+
+def is_part_of_text(tree: syntax.Expression, scope: Scope, roots: Roots) -> bool:
+    """Whether it is `p[0..n]` of characters, which is a text. Raises as `condition`."""
+    return isinstance(tree, syntax.Slice) and characters(Complete(scope, roots).location(tree.of)) is not None
 
 
 def with_block(code: bytes, number: int) -> bytes:

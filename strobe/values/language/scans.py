@@ -126,7 +126,7 @@ def _scan(compiler: Compiler, node: syntax.Quantifier, over: Elements, found: _C
     low, high = variable(first, over.first.kind), variable(end, over.end.kind)
     whole = compiler.location(found.of)
     element = compiler.location_at(compiler.path(found.of), low)
-    stride = _stride(compiler, whole, element)
+    stride = stride_of(compiler, whole, element)
     offset, type_ = member_of(compiler, element.type, found.members, node.at)
     integer = integer_type(type_)
     if integer is None or not stride:
@@ -141,7 +141,7 @@ def _scan(compiler: Compiler, node: syntax.Quantifier, over: Elements, found: _C
     how |= CONSTANTS["SCAN_SIGNED"] if is_signed else 0
     how ^= _LESS | _EQUAL | _MORE if node.name == "all" else 0
     how |= CONSTANTS["SCAN_COUNTS"] if node.name == "count" else 0
-    count = _count(compiler, found.of, whole, low, high)
+    count = count_of(compiler, found.of, whole, low, high)
     code = (
         *set_variable(first, over.first),
         *set_variable(end, over.end),
@@ -168,7 +168,7 @@ def _result(name: str, found: Number, many: Number, low: Number) -> Number:
     return terms.chosen(is_there, joined("PLUS", found, low), terms.failing("it holds for no element"))
 
 
-def _stride(compiler: Compiler, whole: ValueLocation, element: ValueLocation) -> int | None:
+def stride_of(compiler: Compiler, whole: ValueLocation, element: ValueLocation) -> int | None:
     """None where the elements do not lie one after the other."""
     plain = whole.type.bare
     if isinstance(plain, Pointer):
@@ -179,7 +179,7 @@ def _stride(compiler: Compiler, whole: ValueLocation, element: ValueLocation) ->
     return shape.stride if isinstance(shape, Sequence) else None
 
 
-def _count(compiler: Compiler, of: syntax.Expression, whole: ValueLocation, low: Number, high: Number) -> Number:
+def count_of(compiler: Compiler, of: syntax.Expression, whole: ValueLocation, low: Number, high: Number) -> Number:
     """How many are to be looked at; bad where there are not as many."""
     count = terms.chosen(terms.precedes(low, high), joined("MINUS", high, low), constant(0))
     if isinstance(whole.type.bare, Pointer) or whole.is_flexible:

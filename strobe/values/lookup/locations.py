@@ -82,6 +82,14 @@ _SCALARS = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Elements one after the other, `stride` bytes apart: as many as `variable` of the recipe says."""
+
+    stride: int
+    variable: int
+
+
 @dataclass
 class ValueLocation:
     """`is_value`: the value is the address itself, as of `&x`; it lies nowhere. `dereferenced`: step -> which pointer.
@@ -90,7 +98,7 @@ class ValueLocation:
     `is_const`: it is declared so, or what it is a part of is. `is_thread_local`: where it is was found for one thread,
     and may be elsewhere at another moment. `root`: the module that has the variable; `module`: that has its type.
     `is_flexible`: an array that ends its struct as `x[]`, `x[0]` or `x[1]`, and has as many elements as there is room
-    for.
+    for. `row`: it is that of the first of several elements, which are meant together.
     """
 
     recipe: Recipe
@@ -104,6 +112,7 @@ class ValueLocation:
     is_const: bool = False
     is_thread_local: bool = False
     is_flexible: bool = False
+    row: Row | None = None
 
 
 class Call(Protocol):

@@ -134,10 +134,11 @@ class Recipe:
         """Pushes a copy of the number that has `depth` others above it."""
         self._add("PICK", count=depth)
 
-    def read_many(self, most: int, size: int) -> None:
-        """As many times `size` bytes as the top number says, which stays."""
+    def read_many(self, most: int, size: int, *, or_fewer: bool = False) -> None:
+        """As many times `size` bytes as the top number says, which stays. `or_fewer`: where there is no room for all,
+        as many as there is room for."""
         self._item(most * size)
-        self._add("READ_MANY", count=most, operand=size)
+        self._add("READ_MANY", width=int(or_fewer), count=most, operand=size)
 
     @contextmanager
     def when(self) -> Iterator[None]:

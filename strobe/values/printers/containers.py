@@ -125,7 +125,7 @@ class Sequence(Container):
         recipe.note()
         recipe.numbers(self.start)
         recipe.go()
-        recipe.read_many(MAX_ELEMENTS, self.stride)
+        recipe.read_many(MAX_ELEMENTS, self.stride, or_fewer=True)
         if self.element.has_steps:
             with recipe.looped("REPEAT_MANY", MAX_ELEMENTS, self.stride):
                 self.element.add_steps(recipe)
@@ -139,7 +139,11 @@ class Sequence(Container):
         parts = (whole.at(at * self.stride, f"{part.name}[{at}]") for at in range(shown))
         elements = [self.element.value(item, decoding) for item in parts]
         bad = count if not count.is_there else block if shown and not block.is_there else None
-        return (elements, count.number, None) if bad is None else ([], count.number, problem(bad))
+        if bad is not None:
+            return [], count.number, problem(bad)
+        if block.status == CUT:
+            return elements[: len(block.data) // self.stride], count.number, problem(block)
+        return elements, count.number, None
 
 
 @dataclass(frozen=True)
