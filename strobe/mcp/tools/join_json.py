@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from strobe.session.questions.joining import Join, Joined, Other
 
 _OTHER_BYTES = 400  # of the other event, where no values of it are asked for
-_ELSE = ("groupBy", "around", "compare", "heap", "address", "format", "afterEventId")
+_ELSE = ("groupBy", "around", "compare", "compareFrom", "compareTo", "heap", "address", "format", "afterEventId")
 
 PARAMETERS = Record(
     fields={
-        "before": Text(),
-        "after": Text(),
-        "on": Expressions(description="its == the other's; several: commas"),
+        "before": Text(min_length=1),
+        "after": Text(min_length=1),
+        "on": Expressions(description="its == the other's; several: commas", min_length=1),
         "anyThread": Boolean(),
         "select": Array(items=Text(), max_items=16),
         "missing": Boolean(description="those without"),
@@ -37,14 +37,14 @@ def of(session: Session, arguments: dict[str, Any], wanted: EventFilter, budget:
     join = _asked(arguments)
     found, doubts = session.joined(wanted, join)
     page = _page(session, found, wanted, join)
-    shown, said = event_json.selected(page, len(wanted.select), budget) if wanted.select else _whole(page, budget)
+    shown, said = _shown(page, arguments, budget)
     side = "after" if join.is_after else "before"
     for one, own in zip(shown, found.others, strict=True):
-        one[side] = None if own is None else _other(own, join)
+        one[side] = None if own is None else _other(own, join, arguments.get("verbose", False))
     fitting = results.fitting(shown, budget - len(results.encode(results.plain(said))))
     answer: dict[str, Any] = {} if fitting == len(shown) else {"truncated": True, "shown": fitting}
     if found.found.unchecked_after is not None:
-        answer["note"] = not_looked_at(found.found.unchecked_after)
+        answer["note"] = not_looked_at(found.found.unchecked_after, wanted.newest_first)
     has_more = wanted.offset + fitting < page.total_count
     if has_more:
         answer["nextOffset"] = wanted.offset + fitting
@@ -55,7 +55,7 @@ def of(session: Session, arguments: dict[str, Any], wanted: EventFilter, budget:
     if found.unknown:
         answer |= {"undecided": found.unknown, "undecidedWhy": results.clipped(found.unknown_why, 200)}
     if doubts:
-        answer["othersMissing"] = bounded(doubts)
+        answer |= {"othersMissing": bounded(doubts)} if found.candidates else {"othersAbsence": doubts[0]}
     return answer | totals_json.loss(page.loss)
 
 
@@ -99,13 +99,15 @@ def _page(session: Session, found: Joined, wanted: EventFilter, join: Join) -> E
     )
 
 
-def _whole(page: EventPage, budget: int) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    return event_json.page(page, False, budget // 2)
+def _shown(page: EventPage, arguments: dict[str, Any], budget: int) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    if selected := arguments.get("select"):
+        return event_json.selected(page, len(selected), budget)
+    return event_json.page(page, arguments.get("verbose", False), budget // 2)
 
 
-def _other(other: Other, join: Join) -> dict[str, Any]:
+def _other(other: Other, join: Join, verbose: bool) -> dict[str, Any]:
     if not join.select:
-        return event_json.bounded_event(other.event, False, _OTHER_BYTES)
+        return event_json.bounded_event(other.event, verbose, _OTHER_BYTES)
     shown = {
         "id": other.event.id,
         "values": {name: results.clipped_value(item, event_json.EVENT_BYTES) for name, item in other.values.items()},

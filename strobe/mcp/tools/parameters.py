@@ -40,9 +40,11 @@ class Expressions(Text):
     """Expressions with commas between them, or a list of them; `check` returns the list."""
 
     def check(self, value: Any, path: str) -> Any:
-        given = value if isinstance(value, list) else [value]
-        checked = [super(Expressions, self).check(one, path) for one in given]
-        return checked if isinstance(value, list) and checked else expressions_of(checked[0] if checked else "")
+        if not isinstance(value, list):
+            return expressions_of(super().check(value, path))
+        if not value:
+            raise failure("bad_value", field=path, value="[]", reason="it is empty", valid="one expression at least")
+        return [super(Expressions, self).check(one, path) for one in value]
 
 
 SESSION_ID = Text(description="from debug_launch or debug_list_sessions", min_length=1)

@@ -99,6 +99,20 @@ class EventContext:
         """The whole event."""
         return self._decoder.host(self._seen.row) if self._seen.is_host else self._decoded(self._seen.row)
 
+    def one_thread(self) -> tuple[int, int]:
+        """Of which thread it is, so that those that had the same id one after the other are told apart. Raises
+        Undecided."""
+        row = self._seen.row
+        if not self._seen.is_host:
+            return int(row[4]), int(row[5])
+        if not row[4]:
+            raise Undecided(f"{row[1]} is of the program, not of a thread: ask for anyThread")
+        tid = int(row[4])
+        indexes = [one.index for one in self._threads.values() if (one.pid, one.tid) == (row[3], tid)]
+        if len(indexes) > 1:
+            raise Undecided(f"{len(indexes)} threads had the id {tid}, one after the other")
+        return (indexes or [_abi.THREAD_INDEX_SHARED])[0], tid
+
     # --- Context
 
     def root(self, name: str) -> Normal:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -24,7 +24,7 @@ from strobe.session.questions.quick import quick_test
 from strobe.session.questions.sieving import EVERY, Sieving, Sifted, can_sieve
 from strobe.session.questions.touches import places_in_call, places_in_snapshot
 from strobe.timeline.host_absence import is_asked
-from strobe.timeline.moments import event_id, event_number
+from strobe.timeline.moments import NUMBER_MAX, event_id, event_number
 from strobe.timeline.reader import SessionReader
 from strobe.timeline.scan import Progress, Seen, Sight, Tally, seen
 from strobe.timeline.selection import check_page, select
@@ -184,7 +184,7 @@ class Question:
     def page(self, until: int) -> Found:
         """A page of the events for which it holds, in the order that is asked for."""
         wanted, found = self._wanted, Found()
-        size = wanted.offset + wanted.limit
+        size = min(wanted.offset + wanted.limit, NUMBER_MAX)
         is_turned = wanted.newest_first and not self._is_sieved  # then they come oldest first all the same
         kept: deque[Seen] = deque(maxlen=size)
         for one in self._held(found, until, None, lambda: size - len(kept), wanted.newest_first):
@@ -331,18 +331,20 @@ class Question:
             self._reader, self.sight, until, self._condition, self._known, self._labels, backwards, rows
         )
         sifted = Sifted(tally.deadline)
-        for one in self._sieving.candidates(sifted, room):
-            if one.holds is None:
-                holds = self._holds(found, one.seen, one.is_counted)
-                sifted.has_reason = bool(found.undecided_why)
-                found.held += holds
-                if not holds:
-                    continue
-            yield one.seen
-        found.checked += sifted.checked
-        found.held += sifted.held
-        found.undecided += sifted.undecided
-        tally.stopped_at = sifted.stopped_at
+        try:
+            for one in self._sieving.candidates(sifted, room):
+                if one.holds is None:
+                    holds = self._holds(found, one.seen, one.is_counted)
+                    sifted.has_reason = bool(found.undecided_why)
+                    found.held += holds
+                    if not holds:
+                        continue
+                yield one.seen
+        finally:  # also for who has seen enough
+            found.checked += sifted.checked
+            found.held += sifted.held
+            found.undecided += sifted.undecided
+            tally.stopped_at = sifted.stopped_at
 
     def _evaluated(self, found: Found, until: int, tally: Tally, within: Within | None) -> Iterator[Seen]:
         """Oldest first."""
@@ -376,14 +378,18 @@ class Question:
         is_backward = after is None or self._wanted.newest_first
         return 0 if is_backward else event_number(self._reader.session_id, str(after))
 
-    def keyed(self, until: int, found: Found, tally: Tally, by: Sequence[str]) -> Iterator[tuple[Seen, object]]:
+    def keyed(
+        self, until: int, found: Found, tally: Tally, by: Sequence[str], in_thread: bool
+    ) -> Generator[tuple[Seen, object], None, None]:
         """Events for which it holds, oldest first, with the values of some of the expressions in a form in which equal
-        ones are the same. Those of which these are not known are counted as undecided."""
+        ones are the same; with `in_thread` the thread is one of them. Those of which these are not known are counted as
+        undecided."""
         own = [self._selected[self.expressions.index(text)] for text in by]
         for one in self._held(found, until, tally):
             context = self._context.see(one)
             try:
-                key = tuple(comparable(evaluate(context)) for evaluate in own)
+                thread = context.one_thread() if in_thread else None
+                key = thread, *(comparable(evaluate(context)) for evaluate in own)
             except Absent:
                 continue
             except Undecided as error:

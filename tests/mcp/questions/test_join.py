@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 from support.mcp_wire import Wire
 from support.programs import PROGRAMS
+from support.short_form import short
 
 Ask = Callable[..., dict[str, Any]]
 
@@ -83,8 +85,80 @@ def test_any_thread_and_the_last_ones(ask: Ask) -> None:
     assert found["events"][0]["timestampNs"] < found["events"][1]["timestampNs"]
 
 
+def test_what_two_events_have_alike_may_be_several_things(ask: Ask) -> None:
+    looked, join = "$label == 'looked'", {"before": "$function == 'store'", "select": ["key", "value"]}
+    by_list = ask(where=looked, join={**join, "on": ["key == key", "$thread"]}, limit=4)
+    assert (by_list["paired"], by_list["unpaired"]) == (40, 0)
+    for on in ("key == key && $thread == $thread", "((key == key)) && $thread", "key == key, $thread"):
+        found = ask(where=looked, join={**join, "on": on}, limit=4)
+        assert found["events"] == by_list["events"]
+    whether = ask(where=looked, join={**join, "on": "(key < 5)"}, limit=1)  # is to be the same of both
+    assert whether["events"][0]["before"]["values"]["key"] == 4
+    refused = ask.refused  # type: ignore[attr-defined]
+    for on in ("key < key", "key == key || key", "key == key && key != key"):
+        assert "in brackets" in refused(where=looked, join={**join, "on": on})
+
+
+def test_other_events_than_there_are_say_so(ask: Ask) -> None:
+    found = ask(where="$label == 'looked'", join={"before": "$function == 'never'"}, limit=1)
+    assert (found["paired"], found["unpaired"], found["others"]) == (0, 40, 0)
+    assert "can have what is asked for" in found["othersAbsence"]
+    assert found["events"][0]["before"] is None
+
+
+def test_behind_all_there_are(ask: Ask) -> None:
+    for more in ({"join": {"before": "$function == 'store'"}}, {}):
+        found = ask(where="$label == 'looked'", offset=(1 << 63) - 1, **more)
+        assert (found["events"], found["totalCount"], found["hasMore"]) == ([], 40, False)
+
+
+def test_a_crash_is_of_its_thread_and_output_of_none(wire: Wire, build_program: Callable[..., Path]) -> None:
+    answer = wire.good(
+        "debug_launch",
+        command=str(build_program("steps", "-O0")),
+        projectRoot=str(PROGRAMS),
+        trace=["step"],
+        wait={"until": "exit", "timeoutMs": 30_000},
+    )
+    steps = {"before": "$function == 'step' && $type == 'function_enter'", "select": ["key"]}
+    session = {"sessionId": answer["sessionId"]}
+    crash = wire.good("debug_query", eventType="crash", join=steps, **session)
+    assert [one["before"]["values"] for one in crash["events"]] == [{"key": 3}]
+    after = {"after": "$type == 'crash'"}
+    found = wire.good("debug_query", where="$function == 'step' && $depth == 0", join=after, last=2, **session)
+    assert (found["paired"], found["unpaired"]) == (8, 4)  # those of the main thread have none
+    printed = wire.good("debug_query", eventType="stdout", join=steps, **session)
+    assert (printed["totalCount"], printed["undecided"]) == (0, 1)
+    assert "of the program" in printed["undecidedWhy"]
+    printed = wire.good("debug_query", eventType="stdout", join={**steps, "anyThread": True}, **session)
+    assert (printed["paired"], printed["unpaired"]) == (1, 0)
+
+
+def test_events_that_are_evicted_meanwhile(wire: Wire, build_program: Callable[..., Path], strobe_home: Path) -> None:
+    (strobe_home / "settings.json").write_text('{"events": {"maxPerSession": 1000}}')
+    program, until = build_program("steps", "-O1"), time.monotonic() + short(20, 6)
+    session = wire.good(
+        "debug_launch",
+        command=str(program),
+        args=["endless"],
+        projectRoot=str(PROGRAMS),
+        trace=["step"],
+        sampling="off",
+    )["sessionId"]
+    questions = 0
+    while time.monotonic() < until:
+        join = {"before": "$function == 'step'", "on": "key == key + 1", "select": ["key"], "anyThread": True}
+        found = wire.good("debug_query", sessionId=session, where="key >= 0", select=["key"], join=join, limit=500)
+        for one in found["events"]:
+            assert one["before"] is None or one["before"]["values"]["key"] == one["values"]["key"] - 1
+        questions += 1
+    assert questions > 2
+    wire.good("debug_stop", sessionId=session)
+
+
 def test_what_is_refused(ask: Ask) -> None:
     refused = ask.refused  # type: ignore[attr-defined]
+    assert "compareFrom" in refused(join={"before": "key == 1"}, compareFrom="1")
     assert "before or after" in refused(join={"on": "key"})
     assert "does not go together" in refused(join={"before": "key == 1"}, groupBy="key")
     assert "'nokey'" in refused(
