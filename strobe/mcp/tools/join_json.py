@@ -20,9 +20,9 @@ _ELSE = ("groupBy", "around", "compare", "compareFrom", "compareTo", "heap", "ad
 
 PARAMETERS = Record(
     fields={
-        "before": Text(min_length=1),
-        "after": Text(min_length=1),
-        "on": Expressions(description="its == the other's; several: commas", min_length=1),
+        "before": Text(),
+        "after": Text(),
+        "on": Expressions(description="its == the other's; several: commas"),
         "anyThread": Boolean(),
         "select": Array(items=Text(), max_items=16),
         "missing": Boolean(description="those without"),

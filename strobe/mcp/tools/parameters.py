@@ -41,9 +41,9 @@ class Expressions(Text):
 
     def check(self, value: Any, path: str) -> Any:
         if not isinstance(value, list):
-            return expressions_of(super().check(value, path))
+            value = expressions_of(text) if (text := super().check(value, path)).strip() else []
         if not value:
-            raise failure("bad_value", field=path, value="[]", reason="it is empty", valid="one expression at least")
+            raise failure("bad_value", field=path, value="[]", reason="it is empty", valid="an expression")
         return [super(Expressions, self).check(one, path) for one in value]
 
 
