@@ -459,7 +459,7 @@ def _not_traced(pattern: str, traced: Sequence[str]) -> StrobeError:
     if not traced:
         return failure("nothing_traced", reason=f"No function is or was traced, so none matches '{pattern}'.")
     nearest = nearest_names(pattern, traced) or traced[:_SHOWN]
-    reason = f"No function that is or was traced matches '{pattern}'. Nearest names: {', '.join(nearest)}."
+    reason = f"No function that is or was traced matches '{pattern}'. Names like it: {', '.join(nearest)}."
     return failure("nothing_traced", reason=reason)
 
 

@@ -101,15 +101,15 @@ def _nothing_of(hooks: Hooks, pattern: str) -> str:
     """Why nothing of a pattern is recorded: what it may have meant, or the warnings about what it matches."""
     if not hooks.selection.matches.get(pattern) and not hooks.selection.warnings:
         return nothing_matched(hooks.selection, pattern)
-    if nearest := hooks.selection.nearest.get(pattern):
-        return f"No function matches '{pattern}'. Nearest names: {', '.join(nearest)}."
+    if meant := hooks.selection.meant(pattern):
+        return f"No function matches '{pattern}'. {meant}"
     return " ".join([f"Nothing of '{pattern}' can be recorded.", *hook_report.warnings(hooks)])
 
 
 def nothing_matched(selection: Selection, pattern: str) -> str:
     """Why a pattern matches nothing: what it may have meant."""
-    if nearest := selection.nearest.get(pattern):
-        return f"No function matches '{pattern}'. Nearest names: {', '.join(nearest)}."
+    if meant := selection.meant(pattern):
+        return f"No function matches '{pattern}'. {meant}"
     if selection.warnings:
         return f"Nothing that can be recorded matches '{pattern}'; see the warnings."
     return f"No function matches '{pattern}', and no name is similar. Only @lib:NAME looks into system libraries."

@@ -28,7 +28,7 @@ def test_matches_are_told_before_the_launch(wire: Wire, build_program: Build, tm
         "places": 2,
         "in": ["Pool<Node>::take", "Pool<Other>::take"],
     }
-    assert "No function matches 'mian'. Nearest names: main." in known["status"]
+    assert "No function matches 'mian'. Names like it: main." in known["status"]
     assert "There is no code at pool.cpp:1. The nearest line with code" in known["status"]
 
     wire.good("debug_trace", projectRoot=root, remove=["mian"], probes={"remove": ["pool.cpp:1"]})

@@ -80,7 +80,7 @@ def _miss(subject: Subject, pattern: Pattern) -> str:
     if other is not None:
         return f"'{pattern.text}' is another name of '{other}', and functions are matched by one name: ask for that."
     noun = "source file" if pattern.kind == "file" else "function"
-    return f"No {noun} matches '{pattern.text}'." + (f" Names like it: {', '.join(near)}." if near else "")
+    return f"No {noun} matches '{pattern.text}'. {selection.meant(pattern.text)}".rstrip()
 
 
 def function_lines(subject: Subject, found: FunctionList, page: Page) -> list[str]:

@@ -69,9 +69,7 @@ def _of_pattern(
         hint = f"A probe at '{pattern}:inlined' is where it was inlined."
         reason = "it has no copy of its own" if len(elsewhere) == 1 else "none of them has a copy of its own"
         raise failure("probe_failed", what=probe.name, reason=reason, hint=hint)
-    near = selection.nearest.get(pattern, [])
-    hint = f"Nearest names: {', '.join(near)}." if near else ""
-    raise failure("probe_failed", what=probe.name, reason="no function matches", hint=hint)
+    raise failure("probe_failed", what=probe.name, reason="no function matches", hint=selection.meant(pattern))
 
 
 def _at_address(address: int, module: TracedModule, resolver: SymbolResolver) -> LineSite:

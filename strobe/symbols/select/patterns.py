@@ -40,6 +40,7 @@ _SHOWN = 5  # names in one warning
 _SELECTORS = "@usercode, @file:TEXT, @lib:NAME, @heap"
 _WILDCARD = re.compile(r"\*+")
 # `**` as a whole name with the `::` behind it; any other run of `*`; text
+_ONE_LEVEL = re.compile(r"(?<!\*)\*(?!\*)")
 _TOKENS = re.compile(rf"(?<![^{SCOPE}])\*\*+{SCOPE}|\*+|[^*]+")
 _WILDCARDS = re.compile(r"\*{3,}")
 _LLVM_LAMBDA = re.compile(r"'lambda(\d*)'\(([^()]*)\)")
@@ -154,7 +155,8 @@ class Selection:
     """What patterns match.
 
     `functions`: every match once, without those that must not be hooked. `matches`: the same by pattern text, all
-    patterns included. `nearest`: for patterns that match nothing, names or patterns they may have meant.
+    patterns included. Of patterns that match nothing: `nearest`, names or patterns that they may have meant; `wider`,
+    the same with `**` for each `*`, and how many functions that matches.
     `partly_inlined`: of the functions, those that were also inlined, by name, with the number of sites.
     """
 
@@ -162,7 +164,16 @@ class Selection:
     matches: dict[str, list[FunctionSymbol]] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     nearest: dict[str, list[str]] = field(default_factory=dict)
+    wider: dict[str, tuple[str, int]] = field(default_factory=dict)
     partly_inlined: dict[str, int] = field(default_factory=dict)
+
+    def meant(self, text: str) -> str:
+        """What a pattern that matches nothing may have meant, as a sentence; "" where nothing is near."""
+        if text in self.wider:
+            wider, count = self.wider[text]
+            return f"* does not reach beyond '::'; '{wider}' matches {count} function{'s' if count > 1 else ''}."
+        near = self.nearest.get(text)
+        return f"Names like it: {', '.join(near)}." if near else ""
 
 
 def parse_all(texts: Iterable[str], project_root: str | None = None) -> list[Pattern]:
@@ -276,6 +287,9 @@ def _explain_nothing(
     elif pattern.kind == "usercode":
         selection.warnings.extend(elsewhere(pattern.argument, _source_paths(searched[0]) if searched else ()))
     elif pattern.kind == "name":
+        wider = _ONE_LEVEL.sub("**", pattern.text)
+        if wider != pattern.text and (count := sum(1 for _ in matching(Pattern.parse(wider), searched))):
+            selection.wider[pattern.text] = (wider, count)
         selection.nearest[pattern.text] = nearest_functions(pattern.text, searched)
         selection.warnings.extend(_runtime_hint(pattern, modules))
 

@@ -136,13 +136,13 @@ def test_a_name_that_was_never_traced_is_an_error_and_no_empty_list(build_progra
         assert len(run.calls("used")) == 1
         assert run.calls("unused") == [] and run.calls("unus*") == []
         with pytest.raises(
-            StrobeError, match=r"No function that is or was traced matches 'unusd'. Nearest names: unused"
+            StrobeError, match=r"No function that is or was traced matches 'unusd'. Names like it: unused"
         ):
             run.calls("unusd")
         assert run.calls("unusd", missing_ok=True) == []
         assert run.totals(wanted=EventFilter(function=TextMatch(equals="unused"))) == []
         misspelt = EventFilter(function=TextMatch(equals="unusd"))
-        with pytest.raises(StrobeError, match="Nearest names: unused"):
+        with pytest.raises(StrobeError, match="Names like it: unused"):
             run.totals(wanted=misspelt)
         assert run.totals(wanted=misspelt, missing_ok=True) == []
 

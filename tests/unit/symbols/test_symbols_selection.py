@@ -184,3 +184,17 @@ def test_nearest_names_of_what_is_not_found() -> None:
         "ns::procces", "@lib:libowm.so", modules=[module("/p/app", "ns::process"), module("/p/libown.so", "g")]
     )
     assert selection.nearest == {"ns::procces": ["ns::process"], "@lib:libowm.so": ["libown.so"]}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "said"),
+    [
+        ("*rehash*", "* does not reach beyond '::'; '**rehash**' matches 2 functions."),
+        ("raw::*::reserve", "* does not reach beyond '::'; 'raw::**::reserve' matches 1 function."),
+        ("*rehasch*", "Names like it: raw::rehash_all, raw::Table<u8>::inner::rehash."),
+        ("quite_something_else", ""),
+    ],
+)
+def test_what_a_pattern_that_matches_nothing_may_have_meant(pattern: str, said: str) -> None:
+    names = ("raw::Table<u8>::inner::rehash", "raw::rehash_all", "raw::Table<u8>::inner::reserve", "other")
+    assert chosen(pattern, modules=[module("/p/app", *names)]).meant(pattern) == said
