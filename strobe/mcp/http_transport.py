@@ -14,12 +14,15 @@ import binascii
 import contextlib
 import hmac
 import http.server
+import io
+import math
 import os
 import secrets
 import select
 import socket
 import sys
 import threading
+import time
 import urllib.parse
 from collections.abc import Iterator
 from email.message import Message as Headers
@@ -37,7 +40,8 @@ from strobe.mcp.jsonrpc import Message, ProtocolError
 PATH = "/mcp"
 TOKEN_NAME = "http.token"  # in STROBE_HOME, readable for its owner alone
 CONNECTIONS = 128  # of all clients at once
-IDLE_SECONDS = 60.0  # a connection that asks nothing for so long is closed
+IDLE_SECONDS = 60.0  # a connection that asks nothing for so long is closed; in which a message is to be sent
+STRANGER_SECONDS = 10.0  # in which a new connection is to show the token: others may wait for its place
 HEADER_MISMATCH = -32020
 
 _SESSION = "Mcp-Session-Id"
@@ -56,13 +60,30 @@ _STATUS = {
 
 
 def token_of(home: str) -> str:
-    """The token of a home, which is made when it is first asked for. Raises OSError."""
+    """The token of a home, which is made when it is first asked for, and never empty. Raises OSError."""
     path = Path(home, TOKEN_NAME)
-    with contextlib.suppress(FileExistsError):
-        made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with os.fdopen(made, "w") as file:
-            file.write(secrets.token_urlsafe(32))
-    return path.read_text().strip()
+    if not (token := _read(path)):
+        made = Path(home, f"{TOKEN_NAME}.{secrets.token_hex(8)}")  # whole before it has its name
+        try:
+            with os.fdopen(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "w") as file:
+                file.write(secrets.token_urlsafe(32))
+            if path.exists():  # empty: the disk was full
+                made.replace(path)
+            else:
+                with contextlib.suppress(FileExistsError):  # another server has made one
+                    os.link(made, path)
+        finally:
+            made.unlink(missing_ok=True)
+        token = _read(path)
+    if not token:
+        raise OSError(f"{path} is empty")
+    return token
+
+
+def _read(path: Path) -> str:
+    with contextlib.suppress(FileNotFoundError):
+        return path.read_bytes().decode(errors="replace").strip()
+    return ""
 
 
 def headers_fault(headers: Headers, request: Message) -> ProtocolError | None:
@@ -121,9 +142,11 @@ class _Exchange:
             if client.fileno() in ready:
                 raise ConnectionResetError
             part = self._received()
-            *lines, rest = (bytes(self._held) + part).split(b"\n")
-            self._held = bytearray(rest)
-            yield from lines
+            first, *others = part.split(b"\n")
+            self._held += first
+            for other in others:
+                yield bytes(self._held)
+                self._held = bytearray(other)
             if not part:
                 return
 
@@ -186,10 +209,40 @@ class _Refused(Exception):
         self.status, self.headers = status, headers
 
 
+class _Received(io.RawIOBase):
+    """What a client sends, until `deadline` by time.monotonic(), however slowly. Raises TimeoutError then."""
+
+    def __init__(self, link: socket.socket) -> None:
+        self._link = link
+        self.deadline = math.inf
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        poller = select.poll()
+        poller.register(self._link, select.POLLIN)
+        if not poller.poll(max(0.0, self.deadline - time.monotonic()) * 1000):
+            raise TimeoutError
+        return self._link.recv_into(buffer)
+
+
 class _Handler(http.server.BaseHTTPRequestHandler):
     server: HttpServer
     protocol_version = "HTTP/1.1"
-    timeout = IDLE_SECONDS
+    timeout = IDLE_SECONDS  # of each part that is sent
+
+    def setup(self) -> None:
+        super().setup()
+        self.rfile.close()
+        self._received = _Received(self.connection)
+        self.rfile = io.BufferedReader(self._received)
+        self._is_known = False
+
+    def handle_one_request(self) -> None:
+        """Raises nothing: a client that is too slow is closed."""
+        self._received.deadline = time.monotonic() + (IDLE_SECONDS if self._is_known else STRANGER_SECONDS)
+        super().handle_one_request()
 
     def do_POST(self) -> None:
         try:
@@ -237,6 +290,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         if scheme.lower() != "bearer" or not hmac.compare_digest(token.strip().encode(), self.server.token.encode()):
             text = f"'Authorization: Bearer TOKEN' is wanted; the token is in {TOKEN_NAME} of STROBE_HOME"
             raise _Refused(HTTPStatus.UNAUTHORIZED, text, **{"WWW-Authenticate": "Bearer"})
+        self._is_known = True
+        self._received.deadline = time.monotonic() + IDLE_SECONDS
 
     def _is_own(self, origin: str) -> bool:
         try:

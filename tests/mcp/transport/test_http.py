@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import http.client
 import os
 import random
@@ -61,13 +62,11 @@ class Http:
         """Status, headers with small names and body; of `headers`, None leaves one out, `_` stands for `-`."""
         changed = {name.replace("_", "-"): value for name, value in headers.items()}
         sent = {name: value for name, value in {**self.own, **changed}.items() if value is not None}
-        connection = self.connect()
-        connection.request(method, path, body if isinstance(body, bytes) else orjson.dumps(body), sent)
-        answer = connection.getresponse()
-        told = {name.lower(): value for name, value in answer.getheaders()}
-        content = answer.read()
-        connection.close()
-        return answer.status, told, content
+        with contextlib.closing(self.connect()) as connection:
+            connection.request(method, path, body if isinstance(body, bytes) else orjson.dumps(body), sent)
+            answer = connection.getresponse()
+            told = {name.lower(): value for name, value in answer.getheaders()}
+            return answer.status, told, answer.read()
 
     def request(self, method: str, params: object, **headers: str | None) -> Any:
         status, told, content = self.ask({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}, **headers)
@@ -302,6 +301,49 @@ def test_bytes_at_random_harm_nobody(served: Http) -> None:
             start = chance.choice([b"", b"POST /mcp HTTP/1.1\r\n", b"GET /mcp HTTP/1.1\r\nContent-Length: 5\r\n"])
             link.sendall(start + chance.randbytes(chance.randrange(400)))
     assert served.request("ping", {})["result"] == {}
+
+
+def test_a_long_answer_comes_whole(served: Http, build_program: Callable[..., Path], strobe_home: Path) -> None:
+    with Wire.to(strobe_home) as wire:
+        launch = {"command": "/usr/bin/seq", "args": ["-f", "%060.0f", "40000"], "projectRoot": "/", "trace": []}
+        session = wire.good("debug_launch", **launch, wait={"until": "exit"})["sessionId"]
+        uri = f"strobe://sessions/{session}/output.txt"
+        (direct,) = wire.request("resources/read", {"uri": uri})["result"]["contents"]
+        assert served.request("resources/read", {"uri": uri})["result"]["contents"] == [direct]
+        wire.good("debug_stop", sessionId=session)
+
+
+@pytest.mark.parametrize("left", [b"", b" \n"])
+def test_a_token_that_is_empty_lets_nobody_in(strobe_home: Path, left: bytes) -> None:
+    strobe_home.mkdir(mode=0o700)
+    (strobe_home / "http.token").write_bytes(left)  # as a full disk leaves it
+    served = Http()
+    try:
+        ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+        assert [served.ask(ping, Authorization=wrong)[0] for wrong in ("Bearer ", "Bearer", "bearer  ")] == [401] * 3
+        assert len(served.token) > 40 and served.ask(ping)[0] == 200
+        assert sorted(path.name for path in strobe_home.glob("http.token*")) == ["http.token"]
+    finally:
+        assert served.end() == 0
+
+
+def test_slow_strangers_take_nobodys_place_for_long(served: Http) -> None:
+    found = urllib.parse.urlsplit(served.url)
+    address = (found.hostname or "", found.port or 0)
+    with contextlib.ExitStack() as stack:
+        strangers = [stack.enter_context(socket.create_connection(address)) for _ in range(140)]
+
+        def is_served() -> bool:
+            for stranger in strangers:
+                with contextlib.suppress(OSError):  # closed
+                    stranger.sendall(b"X")
+            try:
+                return bool(served.request("ping", {})["result"] == {})
+            except (OSError, http.client.HTTPException):  # there is no place
+                return False
+
+        assert not is_served()
+        wait_until(is_served, "a place", WAIT_SECONDS)
 
 
 def test_the_token_stays_and_is_its_owners_alone(served: Http, strobe_home: Path) -> None:
