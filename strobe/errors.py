@@ -505,7 +505,7 @@ def together(errors: Sequence[StrobeError]) -> StrobeError:
     """One failure that names all of them, by the code of the first; where there is one, that."""
     if len(errors) == 1:
         return errors[0]
-    named = " ".join(f"({place}) {error.sentences}" for place, error in enumerate(errors, 1))
+    named = " ".join(f"({number}) {error.sentences}" for number, error in enumerate(errors, 1))
     return StrobeError(errors[0].code, f"{len(errors)} things are wrong. {named}")
 
 

@@ -54,15 +54,15 @@ def landings(pid: int) -> list[Landing]:
 
 def _starts(names: bytes) -> Iterator[int]:
     """Where the names of such functions begin. Found as plain bytes: an expression takes ten times as long."""
-    for at in _places(names, _OF_CXX):
+    for at in _occurrences(names, _OF_CXX):
         yield at + 1
-    for at in _places(names, _IN_RUST):
+    for at in _occurrences(names, _IN_RUST):
         start, end = names.rfind(b"\0", 0, at) + 1, names.find(b"\0", at)
         if _OF_RUST.fullmatch(names, start, end):
             yield start
 
 
-def _places(content: bytes, wanted: bytes) -> Iterator[int]:
+def _occurrences(content: bytes, wanted: bytes) -> Iterator[int]:
     at = content.find(wanted)
     while at >= 0:
         yield at
@@ -72,7 +72,7 @@ def _places(content: bytes, wanted: bytes) -> Iterator[int]:
 def _symbols(symbols: bytes, name: int) -> Iterator[tuple[int, int]]:
     """Address and size of functions whose name begins there in the table of names."""
     wanted = struct.pack("<I", name)
-    for at in _places(symbols, wanted):
+    for at in _occurrences(symbols, wanted):
         if at % _SYMBOL_BYTES == 0 and at + _SYMBOL_BYTES <= len(symbols):
             _, info, _, section, value, size = _SYMBOL.unpack_from(symbols, at)
             if info & 15 == _FUNCTION and section != _UNDEFINED:

@@ -14,7 +14,7 @@ from strobe.dataclass import dataclass
 
 _LOOK_S = 0.001
 _LONGEST_S = 0.03  # that a thread is at work on one record, scripts left out: its own time, not waiting for a CPU
-_NAME_END = b") "  # of /proc/PID/stat (proc(5)); then come its state, and the times at these places
+_NAME_END = b") "  # of /proc/PID/stat (proc(5)); then come its state, and the times at these positions
 _USER_FIELD, _SYSTEM_FIELD = 11, 12
 _STACK_BYTES = 1 << 16  # of what lies above a sleeping thread, where a handler's frame is looked for
 _PAGE = 4096
@@ -134,7 +134,7 @@ def _is_in_handler(pid: int, memory: FileIO, work: _Work) -> bool:
         return True  # there is more than is looked through
     # the kernel puts a frame where a called function would have its return address
     first = (8 - pointer) % 16
-    addresses = {struct.unpack_from("<Q", stack, place)[0] for place in range(first, len(stack) - 7, 16)}
+    addresses = {struct.unpack_from("<Q", stack, offset)[0] for offset in range(first, len(stack) - 7, 16)}
     return any(_is_return_from_handler(memory, address) for address in addresses if address >= _PAGE)
 
 

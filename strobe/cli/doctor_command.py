@@ -168,7 +168,7 @@ def _attaching() -> Finding:
 def _clients() -> Iterator[Finding]:
     home = installing.home()
     for client in installing.found(CLIENTS, home):
-        file = client.place(home, None)
+        file = client.file_in(home, None)
         if file is None:
             continue
         try:

@@ -40,7 +40,7 @@ def install(clients: Sequence[str], project: str | None, dry_run: bool, prints: 
     executable = _executable()
     if prints:
         for client in chosen:
-            click.echo(_shown(client, client.place(installing.home(), _folder(project)), executable))
+            click.echo(_shown(client, client.file_in(installing.home(), _folder(project)), executable))
         return
 
     def adding(client: Client, file: Path) -> Change:
@@ -67,7 +67,7 @@ def uninstall(clients: Sequence[str], project: str | None, dry_run: bool) -> Non
 
     A server of that name that is not Strobe, and a page that you have changed, are left alone.
     """
-    every = [one for one in CLIENTS.values() if one.place(installing.home(), _folder(project)) is not None]
+    every = [one for one in CLIENTS.values() if one.file_in(installing.home(), _folder(project)) is not None]
     chosen = [CLIENTS[name] for name in clients] or every
     changes = _changes(chosen, project, installing.removing)
     told = [one for one in changes if clients or not isinstance(one, Change) or one.is_needed]
@@ -98,7 +98,7 @@ def _changes(
 ) -> Iterator[Change | tuple[Client, str]]:
     """What is to be changed, or why that is not possible."""
     for client in clients:
-        file = client.place(installing.home(), _folder(project))
+        file = client.file_in(installing.home(), _folder(project))
         if file is None:
             where = "for all projects: use --project DIR" if project is None else "for one project"
             yield client, f"has no list of servers {where}"

@@ -80,15 +80,15 @@ def without_member(text: str, path: Sequence[str]) -> str:
     last = around.member(path[-1])
     if last is None:
         return text
-    place = around.members.index(last)
-    if place + 1 < len(around.members):  # up to the next one, with the comma
-        return _checked(text, text[: last.start] + text[around.members[place + 1].start :], path, None)
-    start = around.members[place - 1].end if place else around.start + 1
+    index = around.members.index(last)
+    if index + 1 < len(around.members):  # up to the next one, with the comma
+        return _checked(text, text[: last.start] + text[around.members[index + 1].start :], path, None)
+    start = around.members[index - 1].end if index else around.start + 1
     end = last.end
     behind = _blank(text, end)
     if text[behind] == ",":  # as behind each member of that file
         end = behind + 1
-        start = _blank(text, start) + 1 if place else start
+        start = _blank(text, start) + 1 if index else start
     return _checked(text, text[:start] + text[end:], path, None)
 
 

@@ -43,7 +43,7 @@ class Client:
         typed = {"type": "stdio"} if self.form == "typed" else {}
         return {**typed, "command": executable, "args": list(ARGUMENTS)}
 
-    def place(self, home: Path, project: Path | None) -> Path | None:
+    def file_in(self, home: Path, project: Path | None) -> Path | None:
         """The file that is changed; None where the client has none such."""
         if project is not None:
             return None if self.project_file is None else project / self.project_file

@@ -96,11 +96,11 @@ def _own_tables(text: str, path: Sequence[str]) -> list[_Table]:
     """The table and those in it, which follow it. Raises NotToml where they lie otherwise."""
     whole = tuple(path)
     tables = list(_tables(text))
-    own = [place for place, table in enumerate(tables) if table.path[: len(whole)] == whole]
+    own = [index for index, table in enumerate(tables) if table.path[: len(whole)] == whole]
     is_one = bool(own) and own == list(range(own[0], own[-1] + 1))
     if not is_one or tables[own[0]].path != whole or tables[own[0]].is_array:
         raise _otherwise(path)
-    return [tables[place] for place in own]
+    return [tables[index] for index in own]
 
 
 def _otherwise(path: Sequence[str]) -> NotToml:

@@ -105,10 +105,10 @@ def broken_rules(calls: Iterable[Call]) -> Iterator[tuple[Rule, Call]]:
 
 def _handed_on(call: Call) -> Iterator[tuple[Call, Call, str, object]]:
     """(giver, receiver, argument, value) for every value that one child could have handed to a later one."""
-    for place, giver in enumerate(call.children):
+    for index, giver in enumerate(call.children):
         if not isinstance(giver.return_value, int):
             continue
-        for receiver in call.children[place + 1 :]:
+        for receiver in call.children[index + 1 :]:
             for argument, value in receiver.arguments.items():
                 if isinstance(value, int):
                     yield giver, receiver, argument, value

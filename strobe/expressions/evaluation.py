@@ -215,17 +215,17 @@ def _element(state: State, value: Normal, index: Normal) -> Normal:
             return value
     if isinstance(value, Entries):
         return _value_of_key(state, value, index)
-    place = normal.integer(index)
+    at = normal.integer(index)
     if isinstance(value, str):
-        if 0 <= place < len(value):
-            return Character(value[place])
-        raise Undecided(f"the text has no character {place}")
+        if 0 <= at < len(value):
+            return Character(value[at])
+        raise Undecided(f"the text has no character {at}")
     if not isinstance(value, Elements):
         raise Undecided(f"{normal.described(value)} has no elements")
-    if 0 <= place < len(value.items):
-        return state.context.normal(value.items[place])
-    reason = "was not recorded" if 0 <= place < value.total else "is not there"
-    raise Undecided(f"element {place} {reason}: there are {value.total}")
+    if 0 <= at < len(value.items):
+        return state.context.normal(value.items[at])
+    reason = "was not recorded" if 0 <= at < value.total else "is not there"
+    raise Undecided(f"element {at} {reason}: there are {value.total}")
 
 
 def _value_of_key(state: State, value: Entries, key: Normal) -> Normal:

@@ -1,4 +1,4 @@
-"""The words of an expression: numbers, texts, names and marks, with their places."""
+"""The words of an expression: numbers, texts, names and marks, with their positions."""
 
 from __future__ import annotations
 
@@ -104,18 +104,18 @@ def _integer(digits: str, at: int) -> int:
 def _quoted(text: str, at: int, mark: str) -> Token:
     """In double quotes a text; in single ones a character, or a text where there are several."""
     letters: list[str] = []
-    place = at + 1
-    while place < len(text) and text[place] != mark:
-        if text[place] == "\\":
-            letter, place = _escape(text, place)
+    end = at + 1
+    while end < len(text) and text[end] != mark:
+        if text[end] == "\\":
+            letter, end = _escape(text, end)
             letters.append(letter)
         else:
-            letters.append(text[place])
-            place += 1
-    if place >= len(text):
+            letters.append(text[end])
+            end += 1
+    if end >= len(text):
         raise ExpressionError(at, "the text does not end", f"a second {mark} at its end")
     is_character = mark == "'" and len(letters) == 1
-    return Token("character" if is_character else "text", "".join(letters), at, place + 1)
+    return Token("character" if is_character else "text", "".join(letters), at, end + 1)
 
 
 def _escape(text: str, at: int) -> tuple[str, int]:

@@ -36,7 +36,7 @@ Mapped = tuple[int, int, int, str]  # base, from and to in ticks, path
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Frame:
     """A frame: `function` and where it is; `file` and `line` None where that is not known, `module` then says more."""
 
     function: str
@@ -68,17 +68,17 @@ class StackNames:
         self._builds = builds
         self._known: Sequence[Load] | None = None
         self._mapped: list[Mapped] = []
-        self._places = lru_cache(_KEPT)(self._places_at)
+        self._frames = lru_cache(_KEPT)(self._frames_at)
 
     def shown(self, block: Block, ticks: int) -> tuple[str, ...]:
         """What a block of kind STACK says, the innermost caller first; without how the C library comes to main."""
-        found = list(self.places(block, ticks))
-        main = next((at for at, place in enumerate(found) if place.function in _MAIN), None)
-        if main is not None and all(place.function in _BEFORE_MAIN for place in found[main + 1 :]):
+        found = list(self.frames(block, ticks))
+        main = next((at for at, frame in enumerate(found) if frame.function in _MAIN), None)
+        if main is not None and all(frame.function in _BEFORE_MAIN for frame in found[main + 1 :]):
             del found[main + 1 :]
         return tuple(map(str, found))
 
-    def places(self, block: Block, ticks: int) -> Iterator[Place]:
+    def frames(self, block: Block, ticks: int) -> Iterator[Frame]:
         """The frames of it; the last one may say why there are no more."""
         loads = self._loads()
         if loads is not self._known:
@@ -90,13 +90,13 @@ class StackNames:
         for word in block.words:
             address = word & _ADDRESS
             if word & _abi.STACK_SIGNAL:
-                yield Place(_SIGNAL, None, None)
+                yield Frame(_SIGNAL, None, None)
                 continue
             is_exact = bool(word & _abi.STACK_INTERRUPTED)
             base, path = self._module_at(address, ticks)
-            yield from self._places(path, base, address, is_exact)
+            yield from self._frames(path, base, address, is_exact)
         if block.status in _ENDS:
-            yield Place(_ENDS[block.status], None, None)
+            yield Frame(_ENDS[block.status], None, None)
 
     def _module_at(self, address: int, ticks: int) -> tuple[int, str]:
         """Of those that were there at that time the one that begins next below."""
@@ -108,9 +108,9 @@ class StackNames:
             at -= 1
         return 0, ""
 
-    def _places_at(self, path: str, base: int, address: int, is_exact: bool) -> tuple[Place, ...]:
+    def _frames_at(self, path: str, base: int, address: int, is_exact: bool) -> tuple[Frame, ...]:
         """The last one of them is no inlined call."""
-        unknown = (Place(hex(address), None, None, f"{path}+{address - base:#x}" if path else ""),)
+        unknown = (Frame(hex(address), None, None, f"{path}+{address - base:#x}" if path else ""),)
         symbols = self._symbols(path) if path else None
         if symbols is None:
             return unknown
@@ -124,9 +124,9 @@ class StackNames:
         if function is None:
             return tuple(calls) or unknown
         if not calls:
-            return (Place(function.name, None, None, path),)
+            return (Frame(function.name, None, None, path),)
         outer = calls[-1]
-        return (*calls[:-1], Place(function.name, outer.file, outer.line, path))
+        return (*calls[:-1], Frame(function.name, outer.file, outer.line, path))
 
     def _symbols(self, path: str) -> ModuleSymbols | None:
         """None where the file is not the one that was mapped."""
@@ -138,15 +138,15 @@ class StackNames:
         return symbols if not build or symbols.build_id in (None, build) else None
 
 
-def _calls(details: ModuleDetails, link: int) -> Iterator[Place]:
+def _calls(details: ModuleDetails, link: int) -> Iterator[Frame]:
     """Inlined calls, the innermost first, each with the line where it is, then the function that has them."""
-    place = details.lines.at(link)
-    if place is None:
+    location = details.lines.at(link)
+    if location is None:
         return
-    file, line = place.file, place.line
+    file, line = location.file, location.line
     calls = details.frames.calls_at(link)
     for call in calls[:-1]:
-        yield Place(call.name, file, line)
+        yield Frame(call.name, file, line)
         if call.location is not None:
             file, line = call.location.file or file, call.location.line
-    yield Place(calls[-1].name if calls else "", file, line)
+    yield Frame(calls[-1].name if calls else "", file, line)

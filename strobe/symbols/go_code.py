@@ -93,8 +93,8 @@ class _Contents:
                     return int.from_bytes(content[position + 16 : position + 24], "little")
         for section in self._sections:
             if section.address and section.address <= address <= section.address + section.size - 8:
-                place = section.offset + address - section.address
-                return int.from_bytes(os.pread(self._descriptor, 8, place), "little")
+                offset = section.offset + address - section.address
+                return int.from_bytes(os.pread(self._descriptor, 8, offset), "little")
         return 0
 
 

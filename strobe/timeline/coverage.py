@@ -127,8 +127,8 @@ def _instances(functions: dict[int, FunctionSymbol], ids: Sequence[int]) -> dict
     for function_id in ids:
         symbol = functions.get(function_id)
         probe = "" if symbol is None or not symbol.is_probe else symbol.name
-        place = function_id if symbol is None else (symbol.module, symbol.address, probe)
-        found.setdefault(place, []).append(function_id)
+        key = function_id if symbol is None else (symbol.module, symbol.address, probe)
+        found.setdefault(key, []).append(function_id)
     return found
 
 

@@ -102,8 +102,8 @@ class EventDecoder:
 
     def hosts_by_number(self, numbers: Sequence[int]) -> list[Event]:
         events: list[Event] = []
-        for place in range(0, len(numbers), _BINDINGS):
-            some = numbers[place : place + _BINDINGS]
+        for first in range(0, len(numbers), _BINDINGS):
+            some = numbers[first : first + _BINDINGS]
             marks = ",".join("?" * len(some))
             statement = f"select {HOST_COLUMNS} from host_events where session = ? and number in ({marks})"
             events += [self.host(row) for row in self._reader.rows(statement, (self._reader.key, *some))]

@@ -129,8 +129,8 @@ def _pieces(line: bytes) -> list[bytes]:
 
 
 def _character_boundary(data: bytes, at: int) -> int:
-    """The last place not after `at` that does not follow the first byte of an unfinished UTF-8 sequence."""
-    for place in range(at, at - 4, -1):
-        if data[place] & 0xC0 != 0x80:
-            return place
+    """The last index not after `at` that does not follow the first byte of an unfinished UTF-8 sequence."""
+    for begin in range(at, at - 4, -1):
+        if data[begin] & 0xC0 != 0x80:
+            return begin
     return at  # no UTF-8

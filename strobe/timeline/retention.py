@@ -87,11 +87,11 @@ def session_bytes(store: Store, record: SessionRecord) -> int:
 def _beyond_size(store: Store, newest_first: list[SessionRecord], max_bytes: int) -> list[SessionRecord]:
     """The sessions that do not fit any more when the newest are kept first."""
     total = 0
-    for place, record in enumerate(newest_first):
+    for index, record in enumerate(newest_first):
         with contextlib.suppress(StrobeError, OSError):  # it was dropped meanwhile
             total += session_bytes(store, record)
         if total > max_bytes:
-            return newest_first[place:]
+            return newest_first[index:]
     return []
 
 

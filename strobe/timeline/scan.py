@@ -40,7 +40,7 @@ class Seen:
 
     @property
     def number(self) -> int:
-        """Its place among the events, by time."""
+        """Its number among the events, by time."""
         return int(self.row[_NUMBER])
 
 
@@ -158,13 +158,13 @@ def _followed(reader: SessionReader, sight: Sight, rows: Iterator[Row], tally: T
     symbols = reader.functions()
     opened: dict[tuple[int, int], Row] = {} if sight.progress is None else sight.progress.opened
     for row in rows:
-        place = (row[_THREAD], row[_DEPTH])
+        call = (row[_THREAD], row[_DEPTH])
         is_enter = row[_KIND] == _abi.RECORD_ENTER
         entry: Row | None = row
         if is_enter:
-            opened[place] = row
+            opened[call] = row
         else:
-            entry = opened.pop(place, None)
+            entry = opened.pop(call, None)
             if entry is not None and entry[_NUMBER] != row[_PARENT]:
                 entry = None
         if not is_wanted(row, is_enter):
@@ -220,10 +220,10 @@ def _batches(reader: SessionReader, statement: str, conditions: Conditions, tall
         terms = f"{conditions.sql()} and number > ?"
         values = (*conditions.values, after, BATCH_ROWS)
         rows = reader.rows(f"{statement} where {terms} order by number limit ?", values)
-        for place, row in enumerate(rows, 1):
+        for count, row in enumerate(rows, 1):
             yield row
-            is_last = len(rows) < BATCH_ROWS and place == len(rows)
-            if not is_last and time.monotonic() > (tally.deadline if place % LOOKED_AT == 0 else latest):
+            is_last = len(rows) < BATCH_ROWS and count == len(rows)
+            if not is_last and time.monotonic() > (tally.deadline if count % LOOKED_AT == 0 else latest):
                 after = int(str(row[_NUMBER]))
                 tally.stopped_at = min(after, after if tally.stopped_at is None else tally.stopped_at)
                 return

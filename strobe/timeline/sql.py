@@ -180,7 +180,7 @@ def _create_more(
     segment = reader.segment
 
     def found(*values: Any) -> str | None:
-        function_id, kind, blob, flags, number, place = values
+        function_id, kind, blob, flags, number, column = values
         if blob is None or more is None or not flags & _abi.FLAG_HAS_EXTRAS:
             return None
         symbol, is_enter = functions.get(function_id), kind == _abi.RECORD_ENTER
@@ -188,7 +188,7 @@ def _create_more(
         name = "" if symbol is None else symbol.function
         event_type: EventType = "function_enter" if is_enter else "function_exit"
         time_ns = segment.to_ns(segment.ticks_of(number))
-        return more(Event("", time_ns, event_type, 0, "", 0, name, extras=extras))[place]
+        return more(Event("", time_ns, event_type, 0, "", 0, name, extras=extras))[column]
 
     connection.create_scalar_function("strobe_more", found, 6, deterministic=True)
 

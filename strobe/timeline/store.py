@@ -87,7 +87,7 @@ class Store:
         """Claims an id for a session that starts now: "<program>-YYYY-MM-DD-HHhMM", with -2, -3 … where taken.
 
         An id is given once, and so is the key: whoever still has one of a deleted session gets nobody else's. The
-        session's folder is not created; `segment_path` begins as the place of a kept segment.
+        session's folder is not created; `segment_path` begins as the path of a kept segment.
         """
         now = datetime.now().astimezone()
         stem = f"{_program_name(binary_path)}-{now:%Y-%m-%d-%Hh%M}"
@@ -408,12 +408,12 @@ def _program_name(binary_path: str) -> str:
 
 
 def _function_row(key: int, function_id: int, symbol: FunctionSymbol) -> tuple[object, ...]:
-    place = (symbol.source_file, symbol.line, symbol.module, symbol.address, symbol.size, int(symbol.exported))
+    source = (symbol.source_file, symbol.line, symbol.module, symbol.address, symbol.size, int(symbol.exported))
     signature = (
         symbol_json.dump_parameters(symbol.parameters),
         symbol_json.dump_returns(symbol.returns, symbol.return_captures),
     )
-    return (key, function_id, symbol.name, symbol.raw_name, *place, *signature, int(symbol.is_probe), symbol.message)
+    return (key, function_id, symbol.name, symbol.raw_name, *source, *signature, int(symbol.is_probe), symbol.message)
 
 
 def _symbol(row: Sequence[object]) -> FunctionSymbol:

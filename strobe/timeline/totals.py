@@ -88,7 +88,7 @@ def function_losses(reader: SessionReader) -> list[FunctionLoss]:
 
 
 def probe_totals(reader: SessionReader) -> list[ProbeTotals]:
-    """Of each probe, by its label, all places of it together; in the order in which they were added."""
+    """Of each probe, by its label, all sites of it together; in the order in which they were added."""
     probes = {function_id: symbol.name for function_id, symbol in reader.functions().items() if symbol.is_probe}
     if not probes:
         return []
@@ -97,8 +97,8 @@ def probe_totals(reader: SessionReader) -> list[ProbeTotals]:
     statement = f"select {columns} from strobe_totals where path = ? and functions = ?"
     for function_id, *numbers in reader.rows(statement, (reader.path(), id_blob(probes))):
         own = counts[probes[int(str(function_id))]]
-        for place, number in enumerate(numbers):
-            own[place] += int(str(number))
+        for index, number in enumerate(numbers):
+            own[index] += int(str(number))
     return [
         ProbeTotals(label, hits, hits - unheld + beyond, lacking, hits - unheld)
         for label, (hits, unheld, beyond, lacking) in counts.items()

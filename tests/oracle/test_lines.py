@@ -42,10 +42,10 @@ def test_lines_of_addresses_are_those_of_gdb(program: Path, tmp_path: Path) -> N
     functions = [f for f in ElfResolver().module(str(program)).functions if f.source_file is not None]
     inside = [address for f in functions for address in range(f.address, f.address + f.size, 3)]
     # line 0 is code that no line stands for; gdb gives it to the line before
-    found = {address: place for address in inside if (place := lines.at(address)) is not None and place.line}
+    found = {address: location for address in inside if (location := lines.at(address)) is not None and location.line}
     assert len(found) > 40
     answer = gdb_oracle.ask("gdb_lines.py", program, list(found), tmp_path)
-    assert [[place.file, place.line] for place in found.values()] == answer
+    assert [[location.file, location.line] for location in found.values()] == answer
 
 
 def test_lines_of_addresses_are_those_of_the_decoded_table(subject: Subject) -> None:
@@ -79,7 +79,7 @@ def test_places_of_lines_are_all_of_the_decoded_table(subject: Subject) -> None:
     for number in range(1, last + 2):
         rows = [line for line in table if line.line == number and line.begins]
         statements = {line.address for line in rows if line.is_statement}
-        found = {place.address: place.is_statement for place in lines.of(file, number).places}
+        found = {location.address: location.is_statement for location in lines.of(file, number).locations}
         assert found == {line.address: line.address in statements for line in rows}, number
 
 
@@ -100,15 +100,15 @@ def test_places_of_lines_are_in_the_functions_that_gdb_finds(
     compared = 0
     for line in range(1, count + 1):
         match = lines.of(source.name, line)
-        statements = around([place.address for place in match.places if place.is_statement])
+        statements = around([location.address for location in match.locations if location.is_statement])
         by_gdb = around([address for address, other in answer.get(str(line), []) if other == line])
         others = {other for _, other in answer.get(str(line), []) if other != line}
         # where exactly in the function: gdb leaves out all but one of several places in a block
-        assert by_gdb <= around([place.address for place in match.places]), line
+        assert by_gdb <= around([location.address for location in match.locations]), line
         # and in optimized code lines that begin no statement, or share their address with another one
         if flags.startswith("-O0"):
             assert statements <= by_gdb, line
-            assert not others or (others == {match.after} and not match.places), line
+            assert not others or (others == {match.after} and not match.locations), line
         compared += bool(by_gdb)
     assert compared >= 5
 
@@ -127,46 +127,46 @@ def test_probes_on_lines_go_where_gdb_stops(
     assert details is not None
     count = len(source.read_text().splitlines())
     places = line_sites(SourceRange(source.name, 1, count), module, details)
-    assert len({(place.address, place.line) for place in places}) == len(places)
+    assert len({(location.address, location.line) for location in places}) == len(places)
     answer = gdb_oracle.ask("gdb_decode_line.py", program, [source.name, list(range(1, count + 1))], tmp_path)
     compared = 0
     for line in range(1, count + 1):
-        ours = [place for place in places if place.line == line]
+        ours = [location for location in places if location.line == line]
         theirs = {address for address, other in answer.get(str(line), []) if other == line}
         others = {function.address for address in theirs if (function := module.function_at(address)) is not None}
-        assert others <= {place.function.address for place in ours}, line
+        assert others <= {location.function.address for location in ours}, line
         if flags == "-O0":
-            assert {place.address for place in ours if not place.is_entry} <= theirs, line
+            assert {location.address for location in ours if not location.is_entry} <= theirs, line
         compared += len(theirs)
     assert compared > 10
 
 
 def test_places_of_lines_are_where_the_line_begins(program: Path, request: pytest.FixtureRequest) -> None:
     lines = lines_of(program)
-    with_code = {line: match for line in range(1, 60) if (match := lines.of("naming.cpp", line)).places}
+    with_code = {line: match for line in range(1, 60) if (match := lines.of("naming.cpp", line)).locations}
     assert len(with_code) >= 10
     for line, match in with_code.items():
-        assert {(place.line, Path(place.file).name) for place in match.places} == {(line, "naming.cpp")}
+        assert {(location.line, Path(location.file).name) for location in match.locations} == {(line, "naming.cpp")}
         if "-O0" in request.node.name:  # optimizers let several lines begin at one address
-            there = [lines.at(place.address) for place in match.places]
-            assert all(place is not None and place.line == line for place in there), line
+            there = [lines.at(location.address) for location in match.locations]
+            assert all(location is not None and location.line == line for location in there), line
 
 
 def test_every_copy_of_an_inlined_line_is_found(build_program: BuildProgram) -> None:
     lines = lines_of(build_program("symbols/inlined", "-O0"))
     source = (Path(__file__).parents[1] / "programs/symbols/inlined.c").read_text().splitlines()
     line = next(number for number, text in enumerate(source, 1) if "return" in text)
-    assert len(lines.of("inlined.c", line).places) >= 3
+    assert len(lines.of("inlined.c", line).locations) >= 3
 
 
 def test_a_line_without_code_has_neighbours(build_program: BuildProgram) -> None:
     lines = lines_of(build_program("symbols/variables", "-O0"))
     match = lines.of("symbols/variables.cpp", 1)
-    assert match.places == [] and match.before is None and match.after is not None
-    assert lines.of("variables.cpp", match.after).places
+    assert match.locations == [] and match.before is None and match.after is not None
+    assert lines.of("variables.cpp", match.after).locations
     assert [Path(file).name for file in match.files] == ["variables.cpp"]
     last = lines.of("variables.cpp", 10_000)
-    assert last.places == [] and last.after is None and last.before is not None
+    assert last.locations == [] and last.after is None and last.before is not None
 
 
 def test_files_and_addresses_that_are_not_there(build_program: BuildProgram) -> None:

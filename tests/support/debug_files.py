@@ -79,7 +79,7 @@ def all_of(path: Path) -> dict[str, Any]:
             {(r.name, r.linkage_name or "", r.address, r.source_file or "", r.line or 0) for r in rows}
         ),
         "lines": [details.lines.at(function.address) for function in symbols.functions],
-        "places": [details.lines.of(path, line or 0).places for path, line in sorted(places)],
+        "places": [details.lines.of(path, line or 0).locations for path, line in sorted(places)],
         "frames": [_frame(details.frames.at(function.address + function.size // 2)) for function in symbols.functions],
     }
 

@@ -142,7 +142,7 @@ class AgentLink:
         return Setup(form, catches_returns, reason, self._interceptor_writes, recorder, left)
 
     def change_process(self) -> None:
-        """The places that are changed whatever is traced (agent/process_hooks.ts)."""
+        """The code that is changed whatever is traced (agent/process_hooks.ts)."""
         self._ask(self._script.exports_sync.change_process)
 
     def prepare_descriptors(self, stdin_path: str | None, by_line: bool, foreign: Sequence[int]) -> None:
@@ -300,12 +300,12 @@ class AgentLink:
     def store(self, changes: Sequence[tuple[int, bytes, bytes]]) -> list[str]:
         """Writes (address, bytes, mask) as _core.write_memory does, but in whole aligned words, which no thread sees
         half written. For each "" or why it was not written. The agent does nothing once this has given up waiting."""
-        places = [
+        writes = [
             {"address": hex(address), "size": len(content), "masked": bool(mask)} for address, content, mask in changes
         ]
         content = b"".join(one + mask for _, one, mask in changes)
         deadline = 1000 * (time.time() + ANSWER_S - _STORE_MARGIN_S)
-        answers: list[str] = self._ask(self._script.exports_sync.store, places, deadline, content, seconds=ANSWER_S)
+        answers: list[str] = self._ask(self._script.exports_sync.store, writes, deadline, content, seconds=ANSWER_S)
         return answers
 
     def close(self) -> None:

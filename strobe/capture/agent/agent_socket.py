@@ -34,7 +34,7 @@ class AgentSocket:
                 self._found = (descriptor, name)
 
     @property
-    def place(self) -> tuple[int, str] | None:
+    def identity(self) -> tuple[int, str] | None:
         """Its descriptor and the number of its inode; None where it is not known."""
         return None if self._found is None else (self._found[0], self._found[1].strip("socket:[]"))
 

@@ -62,8 +62,8 @@ class FridaSession:
 
     @property
     def socket(self) -> tuple[int, str] | None:
-        """As AgentSocket.place."""
-        return self._socket.place
+        """As AgentSocket.identity."""
+        return self._socket.identity
 
     @property
     def loader(self) -> tuple[int, int]:

@@ -109,7 +109,7 @@ class TextReport:
 
     def begin(self, answer: TraceAnswer | None, warnings: Sequence[str]) -> None:
         if answer is not None:
-            self._sink.lines([f"strobe: {answer.status}", *(f"strobe: {_places(one)}" for one in answer.probes)])
+            self._sink.lines([f"strobe: {answer.status}", *(f"strobe: {_sites(one)}" for one in answer.probes)])
         self._warn(warnings)
 
     def events(self, events: Sequence[Event]) -> None:
@@ -137,7 +137,7 @@ class TextReport:
         self._warned.update(warnings)
 
 
-def _places(answer: ProbeAnswer) -> str:
+def _sites(answer: ProbeAnswer) -> str:
     """Where a probe records."""
     names = dict.fromkeys(site.function for site in answer.places if not site.problem)
     count = sum(not site.problem for site in answer.places)

@@ -37,8 +37,8 @@ def find_line(subject: Subject, text: str) -> LineAnswer:
     with subject.reading("that line"):
         match = lines.of(file.removeprefix("./"), line)
         nearest = match.after or match.before
-        shown = match if match.places or nearest is None else lines.of(file.removeprefix("./"), nearest)
-    if match.places:
+        shown = match if match.locations or nearest is None else lines.of(file.removeprefix("./"), nearest)
+    if match.locations:
         return LineAnswer(file, line, match, shown, None)
     near = (match.before, match.after)
     miss = no_code(SourceRange(file, line, line), subject.module, subject.named, match.files, near)
@@ -51,13 +51,13 @@ def line_lines(subject: Subject, answer: LineAnswer, page: Page) -> list[str]:
     Where the line has no code, those of the next one that has.
     """
     lines: list[str] = []
-    for path in dict.fromkeys(location.file for location in answer.shown.places):
-        places = [location for location in answer.shown.places if location.file == path]
-        where = wording.counted(len({subject.owner(location.address) for location in places}), "function")
-        heading = page.palette.heading(position(subject.source(path), places[0].line))
-        lines.append(f"{heading}  {wording.counted(len(places), 'place')} in {where}")
-        lines += [_location_line(subject, location, page) for location in page.shown(places)]
-        lines += page.rest(len(places))
+    for path in dict.fromkeys(location.file for location in answer.shown.locations):
+        locations = [location for location in answer.shown.locations if location.file == path]
+        where = wording.counted(len({subject.owner(location.address) for location in locations}), "function")
+        heading = page.palette.heading(position(subject.source(path), locations[0].line))
+        lines.append(f"{heading}  {wording.counted(len(locations), 'place')} in {where}")
+        lines += [_location_line(subject, location, page) for location in page.shown(locations)]
+        lines += page.rest(len(locations))
     return lines
 
 
@@ -87,7 +87,7 @@ def line_json(subject: Subject, answer: LineAnswer) -> dict[str, Any]:
                 "function": subject.owner(location.address),
                 "inlined": subject.inlined_as(location),
             }
-            for location in match.places
+            for location in match.locations
         ],
         "before": match.before,
         "after": match.after,

@@ -365,12 +365,14 @@ def _merged(named: Iterable[tuple[str, Group]]) -> list[Group]:
 
 def _largest_lines(functions: Sequence[FunctionSymbol], page: Page) -> list[str]:
     sized = [function for function in functions if function.size]
-    rows: list[tuple[str, ...]] = [(layout.size(f.size), _place(f), layout.shorten(f.name, _NAME_WIDTH)) for f in sized]
+    rows: list[tuple[str, ...]] = [
+        (layout.size(f.size), _source(f), layout.shorten(f.name, _NAME_WIDTH)) for f in sized
+    ]
     headings: tuple[str, ...] = ("size", "", "largest functions")
     if not any(row[1] for row in rows):
         rows, headings = [(row[0], row[2]) for row in rows], ("size", "largest functions")
     return ["", *table(headings, rows, page.palette, frozenset((0,)))] if rows else []
 
 
-def _place(function: FunctionSymbol) -> str:
+def _source(function: FunctionSymbol) -> str:
     return layout.position(Path(function.source_file).name, function.line) if function.source_file else ""

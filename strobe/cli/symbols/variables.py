@@ -1,4 +1,4 @@
-"""Globals and statics by name or pattern, with type and place, as `strobe symbols --variable` shows them."""
+"""Globals and statics by name or pattern, with type and address, as `strobe symbols --variable` shows them."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ def _matching(subject: Subject, name: str) -> Iterator[VariableRow]:
     if "*" in name:
         names = [scoped(text) for text in table.names()]
         return (table.row(number) for number in Pattern.parse(name).matching_names(names))
-    places = {_place(variable) for variable in subject.details.variables.find(name)}
+    locations = {_location(variable) for variable in subject.details.variables.find(name)}
     rows = (row for row in debug_info.find_variables(name.rpartition("::")[2]))
-    return (row for row in rows if (row.address, row.is_thread_local) in places)
+    return (row for row in rows if (row.address, row.is_thread_local) in locations)
 
 
-def _place(variable: Variable) -> tuple[int, bool]:
+def _location(variable: Variable) -> tuple[int, bool]:
     """As rows have it: the address, or the offset of a thread-local one."""
     where = variable.location
     if isinstance(where, ThreadLocal):
@@ -80,7 +80,7 @@ def variable_at(subject: Subject, address: int) -> Variable | None:
     if not before:
         return None
     nearest = _read(subject, max(before, key=lambda row: row.address))
-    return nearest if address < _place(nearest)[0] + (nearest.type.size or 1) else None
+    return nearest if address < _location(nearest)[0] + (nearest.type.size or 1) else None
 
 
 def address_of(subject: Subject, name: str) -> int | None:
@@ -89,8 +89,8 @@ def address_of(subject: Subject, name: str) -> int | None:
     if details is None:
         return None
     with subject.reading(f"'{name}'"):
-        places = [_place(variable) for variable in details.variables.find(name)]
-    return next((address for address, is_thread_local in places if not is_thread_local), None)
+        locations = [_location(variable) for variable in details.variables.find(name)]
+    return next((address for address, is_thread_local in locations if not is_thread_local), None)
 
 
 def variable_lines(subject: Subject, found: VariableList, page: Page) -> list[str]:
@@ -98,12 +98,12 @@ def variable_lines(subject: Subject, found: VariableList, page: Page) -> list[st
     shown = [_read(subject, row) for row in page.shown(found.rows)]
     lines: list[str] = []
     numbers = max((len(str(variable.line or "")) for variable in shown), default=0)
-    places = max((len(_where(variable)) for variable in shown), default=0)
+    width = max((len(_where(variable)) for variable in shown), default=0)
     for file, group in groupby(shown, key=lambda variable: variable.file):
         heading = page.palette.heading(subject.source(file) or "without source")
         lines += ["", heading] if lines else [heading]
         for variable in group:
-            left = f"  {variable.line or '':>{numbers}}  {_where(variable):>{places}}  {_size(variable):>6}  "
+            left = f"  {variable.line or '':>{numbers}}  {_where(variable):>{width}}  {_size(variable):>6}  "
             name = page.fit(variable.type.declare(variable.name), len(left) + len(_notes(variable)))
             painted = name.replace(variable.name, page.palette.function(variable.name), 1)
             lines.append(f"{left}{painted}{page.palette.note(_notes(variable))}")
@@ -113,11 +113,11 @@ def variable_lines(subject: Subject, found: VariableList, page: Page) -> list[st
 def _read(subject: Subject, row: VariableRow) -> Variable:
     with subject.reading(f"'{row.name}'"):
         found = subject.details.variables.find(row.name)
-    return next(variable for variable in found if _place(variable) == (row.address, row.is_thread_local))
+    return next(variable for variable in found if _location(variable) == (row.address, row.is_thread_local))
 
 
 def _where(variable: Variable) -> str:
-    return f"{'tls+' if variable.is_thread_local else ''}{_place(variable)[0]:#x}"
+    return f"{'tls+' if variable.is_thread_local else ''}{_location(variable)[0]:#x}"
 
 
 def _size(variable: Variable) -> str:
@@ -131,7 +131,7 @@ def _notes(variable: Variable) -> str:
 
 
 def variables_json(subject: Subject, found: VariableList, limit: int | None) -> list[dict[str, Any]]:
-    """The first `limit` variables (None: all) with type and place."""
+    """The first `limit` variables (None: all) with type and address."""
     rows = found.rows if limit is None else found.rows[:limit]
     return [_variable_json(_read(subject, row)) for row in rows]
 
@@ -143,7 +143,7 @@ def _variable_json(variable: Variable) -> dict[str, Any]:
         "type": variable.type.name,
         "size": variable.type.size,
         "address": None if variable.is_thread_local else _where(variable),
-        "threadLocalOffset": _place(variable)[0] if variable.is_thread_local else None,
+        "threadLocalOffset": _location(variable)[0] if variable.is_thread_local else None,
         "file": variable.file,
         "line": variable.line,
         "isExternal": variable.is_external,

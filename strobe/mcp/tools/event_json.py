@@ -48,7 +48,7 @@ def selected(page: EventPage, expressions: int, budget: int) -> tuple[list[Json]
         {"id": item.id, "values": {name: clipped_value(value, most) for name, value in values.items()}}
         for item, values in zip(page.events, page.values or (), strict=True)
     ]
-    errors = folding.once(page.errors or (), lambda place: shown[place])
+    errors = folding.once(page.errors or (), lambda index: shown[index])
     return _with_locations(shown, page), {"errors": errors} if errors else {}
 
 

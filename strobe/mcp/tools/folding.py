@@ -142,12 +142,12 @@ def once(errors: Sequence[dict[str, str] | None], keep: Callable[[int], Json]) -
     """Why there are no values, each text once: by name, "text (of 12 events)". `errors`: of each event, by name;
     `keep`: the answer's entry of an event, which gets only the names."""
     texts: dict[str, dict[str, int]] = {}
-    for place, own in enumerate(errors):
+    for index, own in enumerate(errors):
         for name, text in (own or {}).items():
             texts.setdefault(name, {}).setdefault(text, 0)
             texts[name][text] += 1
         if own:
-            keep(place)["noValue"] = list(own)
+            keep(index)["noValue"] = list(own)
     return {
         name: "; ".join(f"{text} (of {count} of these events)" for text, count in found.items())
         for name, found in texts.items()

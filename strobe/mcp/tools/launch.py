@@ -79,7 +79,7 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
 
 def _launched(arguments: dict[str, Any], context: Context) -> Session:
     wanted, anyway = arguments.get("trace", []), arguments.get("anyway", False)
-    watch = [watch_of(one, f"watches[{place}]") for place, one in enumerate(arguments.get("watches", []))]
+    watch = [watch_of(one, f"watches[{index}]") for index, one in enumerate(arguments.get("watches", []))]
     depth = arguments.get("depth", _DEFAULT_DEPTH if wanted or watch else None)
     return context.sessions().launch(
         launch_spec(arguments, context.client),

@@ -37,7 +37,7 @@ _NO_LOGPOINT = "'{label}' is a probe without a message, and stays: probes.remove
 
 def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
     session = context.sessions().get(arguments["sessionId"])
-    asked = [_probe(one, f"add[{place}]") for place, one in enumerate(arguments.get("add", []))]
+    asked = [_probe(one, f"add[{index}]") for index, one in enumerate(arguments.get("add", []))]
     gone = arguments.get("remove", [])
     known = {one.probe.name: one.probe for one in session.trace().probes} if asked or gone else {}
     others = [label for label in gone if label in known and not known[label].log]
@@ -57,7 +57,7 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
 
 
 def _free_label(probe: Probe, known: dict[str, Probe]) -> str:
-    """Its place; with a number where another probe has that label. The same one twice is one."""
+    """Its location; with a number where another probe has that label. The same one twice is one."""
     label, count = probe.at, 2
     while label in known and replace(known[label], label="") != probe:
         label, count = f"{probe.at} ({count})", count + 1
@@ -65,7 +65,7 @@ def _free_label(probe: Probe, known: dict[str, Probe]) -> str:
 
 
 def _probe(one: dict[str, Any], path: str) -> Probe:
-    """What debug_trace takes for it. Raises VALIDATION_ERROR where it is not clear at which place."""
+    """What debug_trace takes for it. Raises VALIDATION_ERROR where it is not clear at which location."""
     if ("function" in one) == ("file" in one) or ("file" in one) != ("line" in one):
         given = ", ".join(name for name in ("function", "file", "line") if name in one) or "none"
         valid = "function, or file with line"

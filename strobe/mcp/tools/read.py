@@ -55,8 +55,8 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
         raise failure(
             "bad_value", field="targets", value="[]", reason="it is empty", valid=f"1 to {READ_TARGETS} targets"
         )
-    for place, one in enumerate(wanted):
-        _check(one, f"targets[{place}]")
+    for index, one in enumerate(wanted):
+        _check(one, f"targets[{index}]")
     session = context.sessions().get(arguments["sessionId"])
     fields = ("variable", "address", "size", "type", "threadId")
     targets = [ReadTarget(*(one.get(name) for name in fields)) for one in wanted]

@@ -136,7 +136,7 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
     sampling = arguments.get("sampling")  # absent: as it is
     asked = arguments.get("watches", {})
     watches: dict[str, Any] = {
-        "watch": [watch_of(one, f"watches.add[{place}]") for place, one in enumerate(asked.get("add", []))],
+        "watch": [watch_of(one, f"watches.add[{index}]") for index, one in enumerate(asked.get("add", []))],
         "unwatch": asked.get("remove", []),
         "depth": arguments.get("serializationDepth"),
         "where": arguments.get("where"),
@@ -187,7 +187,7 @@ def probe_of(one: dict[str, Any]) -> Probe:
 
 
 def probes_json(answers: Sequence[ProbeAnswer]) -> list[dict[str, Any]]:
-    """Each probe with its places: how many record, in which functions, and why others do not."""
+    """Each probe with its sites: how many record, in which functions, and why others do not."""
     return [_probe_json(one) for one in answers]
 
 

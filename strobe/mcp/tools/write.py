@@ -75,8 +75,8 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
         raise failure(
             "bad_value", field="targets", value="[]", reason="it is empty", valid=f"1 to {WRITE_TARGETS} targets"
         )
-    for place, one in enumerate(wanted):
-        _check(one, f"targets[{place}]")
+    for index, one in enumerate(wanted):
+        _check(one, f"targets[{index}]")
     targets = [
         WriteTarget(one.get("variable"), one.get("value"), one.get("address"), one.get("type"), one.get("threadId"))
         for one in wanted

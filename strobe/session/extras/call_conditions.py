@@ -10,6 +10,7 @@ from strobe.errors import StrobeError, enumerated, failure
 from strobe.expressions.parser import parse
 from strobe.expressions.syntax import ExpressionError
 from strobe.model import FunctionSymbol
+from strobe.session.extras.call_stacks import FunctionKey
 from strobe.symbols import ModuleSymbols
 from strobe.symbols.calls.signature import CallValues
 from strobe.symbols.objects.damage import UNREADABLE
@@ -22,8 +23,6 @@ _UNKNOWN_CALL = "it is not known what the function is given: the compiler has ch
 
 _FAILURES: tuple[type[Exception], ...] = (StrobeError, ExpressionError, *UNREADABLE)
 
-Place = tuple[str, int]  # of a function: its module and its address there
-
 
 @dataclass
 class Conditions:
@@ -31,9 +30,9 @@ class Conditions:
     nothing in functions, with their names; none of their calls is recorded."""
 
     by_pattern: dict[str, str] = field(default_factory=dict)
-    of_function: dict[Place, str] = field(default_factory=dict)
-    found: dict[tuple[Place, str], Condition] = field(default_factory=dict)
-    problems: dict[tuple[str, str], dict[Place, str]] = field(default_factory=dict)
+    of_function: dict[FunctionKey, str] = field(default_factory=dict)
+    found: dict[tuple[FunctionKey, str], Condition] = field(default_factory=dict)
+    problems: dict[tuple[str, str], dict[FunctionKey, str]] = field(default_factory=dict)
 
     def set(self, patterns: Sequence[str], where: str | None) -> None:
         """Of these patterns from now on; None: each call is recorded. Raises condition_failed for what is none."""
@@ -50,19 +49,19 @@ class Conditions:
         before, self.of_function = self.of_function, {}
         if not self.by_pattern:
             return bool(before)
-        wheres: dict[Place, dict[str, None]] = {}
-        free: set[Place] = set()
+        wheres: dict[FunctionKey, dict[str, None]] = {}
+        free: set[FunctionKey] = set()
         for pattern in patterns:
-            places = {(item.module, item.address) for item in matching(pattern, modules)}
+            matched = {(item.module, item.address) for item in matching(pattern, modules)}
             where = self.by_pattern.get(pattern.text)
             if where is None:
-                free |= places
+                free |= matched
                 continue
-            for place in places:
-                wheres.setdefault(place, {})[where] = None
-        for place, texts in wheres.items():
-            if place not in free:
-                self.of_function[place] = next(iter(texts)) if len(texts) == 1 else " || ".join(f"({t})" for t in texts)
+            for key in matched:
+                wheres.setdefault(key, {})[where] = None
+        for key, texts in wheres.items():
+            if key not in free:
+                self.of_function[key] = next(iter(texts)) if len(texts) == 1 else " || ".join(f"({t})" for t in texts)
         return before != self.of_function
 
     def compile(
@@ -83,45 +82,45 @@ class Conditions:
             return
         with scope() as found:
             for function, value in zip(new, values, strict=True):
-                place = (function.module, function.address)
-                where = self.of_function[place]
+                key = (function.module, function.address)
+                where = self.of_function[key]
                 try:
-                    self.found[place, where] = _compiled(where, value, found, sees_vectors, function.module)
+                    self.found[key, where] = _compiled(where, value, found, sees_vectors, function.module)
                 except _FAILURES as error:
                     self._fail(function, reason(where, error))
 
     def of(self, function: FunctionSymbol) -> Condition | None:
         """None where each call is recorded."""
-        place = (function.module, function.address)
-        where = self.of_function.get(place)
-        return None if where is None else self.found.get((place, where), NEVER)
+        key = (function.module, function.address)
+        where = self.of_function.get(key)
+        return None if where is None else self.found.get((key, where), NEVER)
 
     def warnings(self) -> list[str]:
         """A sentence for each condition that means nothing in some of its functions."""
         return [
-            f"No call of {enumerated(places.values())} is recorded: '{where}' means nothing there: {why}."
-            for (where, why), places in self.problems.items()
-            if any(self.of_function.get(place) == where for place in places)
+            f"No call of {enumerated(functions.values())} is recorded: '{where}' means nothing there: {why}."
+            for (where, why), functions in self.problems.items()
+            if any(self.of_function.get(key) == where for key in functions)
         ]
 
     def check(self, asked: str) -> None:
         """Raises where this condition means something in none of its functions."""
-        for (where, why), places in self.problems.items():
+        for (where, why), functions in self.problems.items():
             if where != asked:
                 continue
-            own = [place for place, text in self.of_function.items() if text == where]
-            if own and all(self.found.get((place, where)) is NEVER for place in own):
+            own = [key for key, text in self.of_function.items() if text == where]
+            if own and all(self.found.get((key, where)) is NEVER for key in own):
                 raise failure(
                     "condition_failed",
                     what=where,
-                    reason=f"in {enumerated(places.values())}: {why}",
+                    reason=f"in {enumerated(functions.values())}: {why}",
                 )
 
     def _fail(self, function: FunctionSymbol, why: str) -> None:
-        place = (function.module, function.address)
-        where = self.of_function[place]
-        self.found[place, where] = NEVER
-        self.problems.setdefault((where, why), {})[place] = function.name
+        key = (function.module, function.address)
+        where = self.of_function[key]
+        self.found[key, where] = NEVER
+        self.problems.setdefault((where, why), {})[key] = function.name
 
     def forget(self, module: str) -> None:
         """It was unloaded: its variables lie elsewhere when it comes again."""
@@ -132,9 +131,9 @@ class Conditions:
         self.found = {key: one for key, one in self.found.items() if one is not NEVER}
         self.problems = {}
 
-    def _is_new(self, place: Place) -> bool:
-        where = self.of_function.get(place)
-        return where is not None and (place, where) not in self.found
+    def _is_new(self, key: FunctionKey) -> bool:
+        where = self.of_function.get(key)
+        return where is not None and (key, where) not in self.found
 
 
 def check_text(where: str) -> None:

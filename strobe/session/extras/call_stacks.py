@@ -12,7 +12,7 @@ from strobe.symbols import ModuleSymbols
 from strobe.symbols.select.patterns import Pattern, matching
 
 HEAP_STACK = 8  # callers of what gives and takes memory, where it is not said
-Place = tuple[str, int]  # of a function: its module and its address there
+FunctionKey = tuple[str, int]  # of a function: its module and its address there
 
 
 @dataclass
@@ -21,8 +21,8 @@ class CallStacks:
     those that give and take memory, of which no call is left out."""
 
     by_pattern: dict[str, int] = field(default_factory=dict)
-    of_function: dict[Place, int] = field(default_factory=dict)
-    of_heap: set[Place] = field(default_factory=set)
+    of_function: dict[FunctionKey, int] = field(default_factory=dict)
+    of_heap: set[FunctionKey] = field(default_factory=set)
 
     def set(self, patterns: Sequence[str], count: int) -> None:
         """Of these patterns from now on; 0: none."""
@@ -36,10 +36,10 @@ class CallStacks:
         for pattern in patterns:
             count = self.by_pattern.get(pattern.text, 0)
             for item in matching(pattern, modules) if count else ():
-                place = item.module, item.address
-                self.of_function[place] = max(count, self.of_function.get(place, 0))
+                key = item.module, item.address
+                self.of_function[key] = max(count, self.of_function.get(key, 0))
                 if pattern.kind == "heap":
-                    self.of_heap.add(place)
+                    self.of_heap.add(key)
         return before != self.of_function
 
     def of(self, function: FunctionSymbol) -> int:

@@ -331,21 +331,21 @@ class Extras:
 
     def _set_of(self, function: FunctionSymbol, types: SignatureTypes | None) -> CaptureSet:
         deep = self._followed(function, types)
-        entry, leave = (self._adapting(function, types, place, items) for place, items in enumerate(deep))
+        entry, leave = (self._adapting(function, types, index, items) for index, items in enumerate(deep))
         words = max(sum(recipe_words(item.bytes, item.items) for item in items) for items in deep)
         if self._following is not None and self._shallow is None and 8 * words > SHALLOW_BYTES:
             self._following.large[function.name] = 8 * min(words, MOST_WORDS)
         return self._with_watches(function, (entry, leave), words)
 
     def _adapting(
-        self, function: FunctionSymbol, types: SignatureTypes | None, place: int, deep: Sequence[Followed]
+        self, function: FunctionSymbol, types: SignatureTypes | None, index: int, deep: Sequence[Followed]
     ) -> tuple[bytes, ...]:
-        """Captures of what is followed at the entry (`place` 0), or of the result."""
+        """Captures of what is followed at the entry (`index` 0), or of the result."""
         from strobe.session.extras.deep import of_calls
 
         if self._following is None or self._shallow is None or types is None:
             return tuple(self._recipes_of(deep))
-        chosen = of_calls(deep, self._shallow.of(function, types)[place])
+        chosen = of_calls(deep, self._shallow.of(function, types)[index])
         if any(calls != _abi.CALLS_ALL for _, calls in chosen):
             self._following.adapted[function.name] = None
         return tuple(capture for item, calls in chosen for capture in self._recipes_of([item], calls))
@@ -378,8 +378,8 @@ class Extras:
 
     def _is_for(self, name: str, function: FunctionSymbol) -> bool:
         """Whether the watch of that name is read in the function's calls."""
-        places = self._functions.get(name, ())
-        return not self._watches[name].patterns or (function.module, function.address) in places
+        chosen = self._functions.get(name, ())
+        return not self._watches[name].patterns or (function.module, function.address) in chosen
 
     def _find_everywhere(self, watch: CompiledWatch, call: _CallWatch, functions: Sequence[FunctionSymbol]) -> None:
         """What is calculated of variables alone is the same in all calls of functions that have none of its names."""

@@ -47,7 +47,7 @@ def _end(function: FunctionSymbol, module: Module, details: ModuleDetails) -> Li
     row = details.lines.at(last)
     if row is None or not row.line or code_at(module.symbols.path, last, len(_RET)) != _RET:
         return None
-    pieces = [one.address for one in details.lines.of(row.file, row.line).places]
+    pieces = [one.address for one in details.lines.of(row.file, row.line).locations]
     if [one for one in pieces if function.address <= one <= last] != [row.address]:
         return None
     found = line_sites(SourceRange(row.file, row.line, row.line), module.symbols, details)

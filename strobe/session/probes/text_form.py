@@ -23,7 +23,7 @@ MAX_EXPRESSIONS = 32
 _VALID = "pool.cpp:42 if used > capacity : used, this->name"
 _OPENING = {"(": ")", "[": "]", "{": "}"}
 _CLOSING = {")": "(", "]": "[", "}": "{"}
-# what a place goes on with behind a colon, and patterns that begin with one: `@file:a.c`
+# what a location goes on with behind a colon, and patterns that begin with one: `@file:a.c`
 _BEHIND_COLON = re.compile(r":(?:\d+(?:\s*-\s*\d+)?|return|entry|inlined)(?![\w.])")
 _LINE = re.compile(r":\d[\d\s-]*\Z")
 _SELECTOR = re.compile(r"@\w+:")
@@ -45,42 +45,42 @@ class Part:
 class ProbeText:
     """The parts of a probe. `condition`: None where it has none."""
 
-    place: Part
+    location: Part
     condition: Part | None
     expressions: tuple[Part, ...]
 
 
 def parsed_probe(text: str) -> ProbeText:
-    """Raises VALIDATION_ERROR, with the place of the mistake."""
+    """Raises VALIDATION_ERROR, with the position of the mistake."""
     if len(text) > MAX_CHARACTERS:
         raise _wrong(text, MAX_CHARACTERS, f"it is longer than {MAX_CHARACTERS:,} characters")
-    place_end = _end_of_place(text)
-    place = _part(text, 0, place_end)
-    if not place.text:
-        raise _wrong(text, place.at, "a place is missing")
-    condition, at = None, place_end
-    word = _IF.match(text, place_end)
+    location_end = _end_of_location(text)
+    location = _part(text, 0, location_end)
+    if not location.text:
+        raise _wrong(text, location.at, "a location is missing")
+    condition, at = None, location_end
+    word = _IF.match(text, location_end)
     if word is not None:
         at = next((mark for mark, sign in _marks(text, word.end()) if sign == ":"), len(text))
         condition = _part(text, word.end(), at)
         if not condition.text:
             raise _wrong(text, condition.at, "a condition is missing behind 'if'")
-    return ProbeText(place, condition, () if at == len(text) else tuple(_expressions(text, at + 1)))
+    return ProbeText(location, condition, () if at == len(text) else tuple(_expressions(text, at + 1)))
 
 
 def probes_of(texts: Sequence[str]) -> list[Probe]:
-    """Each with a label of its own: its place, with a number where an earlier one has that. Raises as parsed_probe."""
+    """Each with a label of its own: its location, with a number where an earlier one has it. Raises as parsed_probe."""
     found: dict[str, Probe] = {}
     for text in texts:
         parts = parsed_probe(text)
-        label, count = parts.place.text, 2
+        label, count = parts.location.text, 2
         while label in found:
-            label, count = f"{parts.place.text} ({count})", count + 1
+            label, count = f"{parts.location.text} ({count})", count + 1
         condition = None if parts.condition is None else parts.condition.text
         shown = [part.text for part in parts.expressions]
         logs = [one for one in shown if one.startswith('"')]
         show = tuple(one for one in shown if one not in logs)
-        found[label] = Probe(parts.place.text, condition, show, label, log=" ".join(map(_unquoted, logs)))
+        found[label] = Probe(parts.location.text, condition, show, label, log=" ".join(map(_unquoted, logs)))
     return list(found.values())
 
 
@@ -93,11 +93,11 @@ def of_return(text: str) -> str:
     """The probe of a function's returns, from one of the function: `ns::f if …` -> `ns::f:return if …`.
 
     Raises VALIDATION_ERROR where it is of a line."""
-    end = _end_of_place(text)
-    place = text[:end].rstrip()
-    if _LINE.search(place):
+    end = _end_of_location(text)
+    location = text[:end].rstrip()
+    if _LINE.search(location):
         raise _wrong(text, len(text) - len(text.lstrip()), "a line has no return, name the function")
-    return text if place.endswith(":return") else f"{place}:return{text[len(place) :]}"
+    return text if location.endswith(":return") else f"{location}:return{text[len(location) :]}"
 
 
 def _unquoted(text: str) -> str:
@@ -105,7 +105,7 @@ def _unquoted(text: str) -> str:
     return re.sub(r"\\(.)", r"\1", text[1:-1])
 
 
-def _end_of_place(text: str) -> int:
+def _end_of_location(text: str) -> int:
     """Where `if`, the colon of the expressions, or the end of the text is."""
     at = len(text) - len(text.lstrip())
     if _IF.match(f" {text[at:]}"):

@@ -178,8 +178,8 @@ def _paired(
                 unpaired.append(thread)
         paired = {partner.index for _, partner in pairs}
         left, left_there = unpaired, [thread for thread in left_there if thread.index not in paired]
-    place = {thread.index: number for number, thread in enumerate(one)}
-    pairs.sort(key=lambda pair: place[pair[0].index])
+    order = {thread.index: number for number, thread in enumerate(one)}
+    pairs.sort(key=lambda pair: order[pair[0].index])
     return pairs, ([_named(thread) for thread in left], [_named(thread) for thread in left_there]), by_order
 
 
@@ -297,12 +297,12 @@ class _Values:
         for what in {**values, **others}:
             if _comparable(values.get(what, _MISSING)) == _comparable(others.get(what, _MISSING)):
                 continue
-            place = (*key[:2], _EVERY_ELEMENT.sub("[…]", what))
-            if place in self._found:
-                self._found[place].count += 1
+            kind = (*key[:2], _EVERY_ELEMENT.sub("[…]", what))
+            if kind in self._found:
+                self._found[kind].count += 1
             elif len(self._found) < _DIFFERENT:
                 first = (one.id, values.get(what)), (other.id, others.get(what))
-                self._found[place] = Different(key[1], what, *first)
+                self._found[kind] = Different(key[1], what, *first)
 
     def different(self) -> list[Different]:
         """In the order in which they were met."""
@@ -329,8 +329,8 @@ def _flat(name: str, value: Any) -> Iterator[tuple[str, Any]]:
             yield from _flat(f"{name}.{member}", content)
     elif isinstance(value, list):
         yield f"size({name})", len(value)
-        for place, content in enumerate(value):
-            yield from _flat(f"{name}[{place}]", content)
+        for index, content in enumerate(value):
+            yield from _flat(f"{name}[{index}]", content)
     else:
         yield name, value
 

@@ -22,7 +22,7 @@ class NotConstant(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Sort:
-    """Events of one function. `arguments`: places of its arguments by name; `has_entries`: whether they are known."""
+    """Events of one function. `arguments`: indexes of its arguments by name; `has_entries`: whether they are known."""
 
     function_id: int
     symbol: FunctionSymbol
@@ -85,8 +85,8 @@ class Constants:
     def _of_function(self, name: str) -> Normal:
         symbol = self._sort.symbol
         label = symbol.name if symbol.is_probe else None
-        places = {"$function": symbol.function, "$line": symbol.line, "$file": symbol.source_file, "$label": label}
-        found = places[name]
+        known = {"$function": symbol.function, "$line": symbol.line, "$file": symbol.source_file, "$label": label}
+        found = known[name]
         if name == "$label" and found is None:
             raise Absent("it is no probe's")
         if found is None:

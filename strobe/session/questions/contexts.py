@@ -42,7 +42,7 @@ def known_names(reader: SessionReader, ids: list[int] | None, labels: frozenset[
         for of in (*(item.type for item in function.parameters or ()), function.returns):
             _add_enumerators(of, enumerators)
         if function.parameters is None:
-            arguments.update(f"arg{place}" for place in range(_UNNAMED_ARGUMENTS))
+            arguments.update(f"arg{index}" for index in range(_UNNAMED_ARGUMENTS))
     return Known(frozenset(arguments), labels, enumerators, "this" in arguments)
 
 
@@ -70,7 +70,7 @@ class EventContext:
         self._filled = filled
         self._labels = {without_blanks(label): label for label in labels}
         self._enumerators = known.enumerators
-        self._places: dict[int, dict[str, int]] = {}
+        self._indexes: dict[int, dict[str, int]] = {}
         self._whole: dict[int, Event] = {}
         self._roots: Mapping[str, Callable[[], Normal]] = {
             "$return": self._returned,
@@ -121,12 +121,12 @@ class EventContext:
             return special()
         row = self._entry()
         if row is not None:
-            place = self._place(row[3], name)
-            if place is not None:
-                return self._argument(row, place, name)
+            index = self._argument_index(row[3], name)
+            if index is not None:
+                return self._argument(row, index, name)
         if name in self._labels:
             return self.watch(name)
-        if row is not None and self._place(row[3], "this") is not None and "::" not in name:
+        if row is not None and self._argument_index(row[3], "this") is not None and "::" not in name:
             found = self._member_of_this(row, name)
             if found is not None:
                 return found
@@ -187,20 +187,20 @@ class EventContext:
             return "the entry of the call, with its arguments, was not recorded"
         return f"{self._symbol_name(row[3])} has no argument '{name}'"
 
-    def _place(self, function_id: int, name: str) -> int | None:
-        places = self._places.get(function_id)
-        if places is None:
+    def _argument_index(self, function_id: int, name: str) -> int | None:
+        indexes = self._indexes.get(function_id)
+        if indexes is None:
             symbol = self._functions.get(function_id)
             if symbol is None or symbol.parameters is None:
-                places = {f"arg{place}": place for place in range(_UNNAMED_ARGUMENTS)}
+                indexes = {f"arg{index}": index for index in range(_UNNAMED_ARGUMENTS)}
             else:
-                places = {item.name: place for place, item in enumerate(symbol.parameters)}
-            self._places[function_id] = places
-        return places.get(name)
+                indexes = {item.name: index for index, item in enumerate(symbol.parameters)}
+            self._indexes[function_id] = indexes
+        return indexes.get(name)
 
-    def _argument(self, row: Row, place: int, name: str) -> Normal:
+    def _argument(self, row: Row, index: int, name: str) -> Normal:
         symbol, has_more = self._functions.get(row[3]), bool(row[10] & HAS_MORE)
-        value = argument_of(symbol, words_of(row[9] or b""), place)
+        value = argument_of(symbol, words_of(row[9] or b""), index)
         return self._shallow(row, value, name, has_more)
 
     def _label(self) -> str:

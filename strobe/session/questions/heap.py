@@ -251,8 +251,8 @@ class _Followed:
         if kind == _UNKNOWN_PLACE:
             return []
         address, size = _value(leave.return_value), 1
-        for place in _SIZES[kind]:
-            size *= _number(entry, place) or 0
+        for index in _SIZES[kind]:
+            size *= _number(entry, index) or 0
         if call.moves is not None and (address or not size) and self.live.get(call.moves.address) is call.moves:
             del self.live[call.moves.address]
         if not address:
@@ -301,9 +301,9 @@ def _kind(event: Event) -> str:
     return "operator new" if found[1] == "n" else "operator delete"
 
 
-def _number(event: Event, place: int) -> int | None:
+def _number(event: Event, index: int) -> int | None:
     arguments = event.arguments or ()
-    return _value(arguments[place].value) if place < len(arguments) else None
+    return _value(arguments[index].value) if index < len(arguments) else None
 
 
 def _value(value: object) -> int | None:

@@ -48,8 +48,8 @@ class Within:
         own = self._by_thread.get(thread_index << _TID_BITS | tid)
         if own is None:
             return False
-        place = bisect_left(own[1], number)
-        return place < len(own[1]) and own[0][place] <= number
+        index = bisect_left(own[1], number)
+        return index < len(own[1]) and own[0][index] <= number
 
     def facts(self) -> dict[str, Any]:
         """What an answer says of the calls: how many, and of how many not all is known."""

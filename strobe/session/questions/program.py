@@ -103,10 +103,10 @@ class Program:
     def add(self, function_id: int, symbol: FunctionSymbol, is_enter: bool) -> None:
         """The condition of that function's entries, or returns."""
         if symbol.parameters is None:
-            places = {f"arg{place}": place for place in range(_UNNAMED_ARGUMENTS)}
+            indexes = {f"arg{index}": index for index in range(_UNNAMED_ARGUMENTS)}
         else:
-            places = {item.name: place for place, item in enumerate(symbol.parameters)}
-        self._sort = Sort(function_id, symbol, is_enter, is_enter or self._has_entries, places)
+            indexes = {item.name: index for index, item in enumerate(symbol.parameters)}
+        self._sort = Sort(function_id, symbol, is_enter, is_enter or self._has_entries, indexes)
         self._constants = Constants(self._sort, self._known, self._labels)
         self.condition.decide(function_id, is_enter, self._node(self._tree).index)
 
@@ -196,7 +196,7 @@ class Program:
         if len(sorts) > 1 or not sorts <= {"number", "thread", "literal"}:
             found = self._ask
         else:
-            index = self.condition.add_threads([(place, tid, node.index) for place, (tid, node) in nodes.items()])
+            index = self.condition.add_threads([(number, tid, node.index) for number, (tid, node) in nodes.items()])
             found = _Node(index, next(iter(sorts), "number"))
         if self._constants.is_general:
             self._by_thread[id(tree)] = found
@@ -239,7 +239,7 @@ class Program:
         if (strange := self._strange(left, right)) is not None:
             return strange
         if sign in _EQUALITY:
-            nulls = [place for place, side in enumerate((tree.left, tree.right)) if is_null(side)]
+            nulls = [number for number, side in enumerate((tree.left, tree.right)) if is_null(side)]
             if nulls and (of := (right, left)[nulls[0]]).sort == "text":
                 return self._with_null(sign, of)
             return self._equality(sign, left, right)
@@ -355,21 +355,21 @@ class Program:
             if symbol.returns is None:
                 return self._load(False, (Capture(0),), None, [], 0, self._ask)
             return self._load(False, symbol.return_captures, symbol.returns, [], 0, self._ask)
-        place = sort.arguments.get(name)
-        if place is None or not sort.has_entries:
+        position = sort.arguments.get(name)
+        if position is None or not sort.has_entries:
             return self._ask
         otherwise = self._undecided if self._constants.is_undecided(name) else self._ask
         if symbol.parameters is None:
-            return self._load(True, (Capture(0),), None, [], place, otherwise)
-        passed, fixed = _passed(symbol.parameters[:place])
-        wanted = symbol.parameters[place]
+            return self._load(True, (Capture(0),), None, [], position, otherwise)
+        passed, fixed = _passed(symbol.parameters[:position])
+        wanted = symbol.parameters[position]
         return self._load(True, wanted.captures, wanted.type, passed, fixed, otherwise)
 
     def _member(self, of: str, name: str) -> _Node | None:
         """A number in a structure that an argument leads to; None for what has to be decoded."""
         sort = self._sort
-        place, parameters = sort.arguments.get(of), sort.symbol.parameters
-        if place is None or parameters is None or not sort.has_entries:
+        position, parameters = sort.arguments.get(of), sort.symbol.parameters
+        if position is None or parameters is None or not sort.has_entries:
             return None
         rows: list[tuple[int, int, str, int]] = []
         kinds: list[tuple[str, ValueType | None]] = []
@@ -386,7 +386,7 @@ class Program:
             return None
         passed, fixed = _passed(parameters)
         otherwise = self._undecided if self._constants.is_undecided(of) else self._ask
-        index = self.condition.add_member(True, passed, fixed, place, rows, otherwise.index)
+        index = self.condition.add_member(True, passed, fixed, position, rows, otherwise.index)
         return _Node(index, kinds[0][0], of=kinds[0][1])
 
     def _load(

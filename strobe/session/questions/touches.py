@@ -14,7 +14,7 @@ from strobe.values.decode.recorded import Block, blocks_of, items_of
 from strobe.values.memory.recipes import OK
 from strobe.values.model import Mapping, Pairs, PointerTo, Record
 
-_MOST = 8  # places that are told of one event
+_MOST = 8  # of one event that are shown
 _WORD = 8
 _DEEPEST = 20
 _LEAST = 1 << 16  # below, nothing lies there, and an integer is a number
@@ -80,7 +80,7 @@ def _captured(
         if not has_more:
             return words
     elif symbol is None or symbol.parameters is None:
-        found += [f"arg{place}" for place, word in enumerate(words) if word == address and not has_more]
+        found += [f"arg{index}" for index, word in enumerate(words) if word == address and not has_more]
         return words if has_more else ()
     else:
         values = symbol.parameters
@@ -107,7 +107,7 @@ def _look_at(address: int, words: Sequence[int], at: int, value: Parameter, foun
         elif pointer is not None and captures[-1].kind in _POINTS_TO_TEXT and pointer < address < pointer + kept:
             found.append(f"in the text of {value.name} (+{address - pointer})")
         elif pointer is None:
-            inside += [f"in {value.name} (+{_WORD * place})" for place, word in enumerate(data) if word == address]
+            inside += [f"in {value.name} (+{_WORD * index})" for index, word in enumerate(data) if word == address]
         return at + 1 + len(data)
     count = sum(2 if capture.kind in (CaptureKind.VECTOR, CaptureKind.X87) else 1 for capture in captures)
     own = words[at : at + count]
@@ -115,7 +115,7 @@ def _look_at(address: int, words: Sequence[int], at: int, value: Parameter, foun
     if value.type.kind in _ADDRESSES or is_whole:
         found += [value.name] if address in own[:1] else []
     elif value.type.members or value.type.kind is ValueKind.AGGREGATE:
-        inside += [f"in {value.name} (+{_WORD * place})" for place, word in enumerate(own) if word == address]
+        inside += [f"in {value.name} (+{_WORD * index})" for index, word in enumerate(own) if word == address]
     return at + count
 
 
@@ -144,11 +144,11 @@ def _parts(value: Any, path: str) -> Iterator[tuple[str, Any]]:
             is_struct = not isinstance(value, Mapping)
             yield from ((f"{path}.{key}" if is_struct else f"{path}[{key}]", member) for key, member in value.items())
         case Pairs():
-            for place, (key, member) in enumerate(value):
-                yield f"{path}: key {place}", key
-                yield f"{path}: value {place}", member
+            for index, (key, member) in enumerate(value):
+                yield f"{path}: key {index}", key
+                yield f"{path}: value {index}", member
         case list() | tuple():
-            yield from ((f"{path}[{place}]", member) for place, member in enumerate(value))
+            yield from ((f"{path}[{index}]", member) for index, member in enumerate(value))
 
 
 def _add_pointers(value: Any, path: str, depth: int, found: dict[int, str]) -> None:
@@ -180,7 +180,7 @@ def _in_block(
         name = _RESULT
     elif block.role not in (_abi.ROLE_WATCH, _abi.ROLE_BEFORE):
         name = names[block.role] if block.role < len(names) else f"arg{block.role}"
-    for place, item in enumerate(items_of(block.words)):
+    for index, item in enumerate(items_of(block.words)):
         if not item.is_there:
             continue
         offset = address - item.address
@@ -188,7 +188,7 @@ def _in_block(
             if (path := pointers.get(item.address)) is not None:
                 yield f"in *{path} (+{offset})"
             else:
-                yield f"in {name} (+{offset})" if place == 0 else f"{name}: in {item.address:#x} (+{offset})"
+                yield f"in {name} (+{offset})" if index == 0 else f"{name}: in {item.address:#x} (+{offset})"
         if is_named or address < _LEAST:
             continue
         for at in range(-item.address % _WORD, len(item.data) - _WORD + 1, _WORD):

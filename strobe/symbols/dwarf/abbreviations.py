@@ -36,18 +36,18 @@ class AttributeSpec(NamedTuple):
 class LazyAbbreviations(AbbrevTable):
     """One table of .debug_abbrev."""
 
-    __slots__ = ("_content", "_places")
+    __slots__ = ("_content", "_offsets")
 
     def __init__(self, stream: IO[bytes], offset: int) -> None:
         self.stream = stream
         self.offset = offset
-        self._content, self._places = _entries(stream, offset)
+        self._content, self._offsets = _entries(stream, offset)
         self._abbrev_map: dict[int, AbbrevDecl] = {}
 
     def get_abbrev(self, code: int) -> AbbrevDecl:
         """KeyError where there is none."""
         if code not in self._abbrev_map:
-            entry = _ENTRY.match(self._content, self._places[code])
+            entry = _ENTRY.match(self._content, self._offsets[code])
             assert entry is not None  # as _entries has seen it
             self._abbrev_map[code] = _declaration(code, entry)
         return self._abbrev_map[code]

@@ -31,13 +31,13 @@ class SourceLocation:
 
 @dataclass(frozen=True, slots=True)
 class LineMatch:
-    """What is known of a line. `places` has each piece of code it begins, in every copy (inlined, template, unit).
+    """What is known of a line. `locations` has each piece of code it begins, in every copy (inlined, template, unit).
 
     `before` and `after` are the nearest lines with code where this one has none. `files` are the full paths that were
     meant: none, where no unit names such a file.
     """
 
-    places: list[SourceLocation]
+    locations: list[SourceLocation]
     files: list[str]
     before: int | None = None
     after: int | None = None
@@ -91,15 +91,15 @@ class SourceLines:
         columns, paths = self._core().lines_of_file(file)
         addresses = memoryview(columns["address"]).cast("Q")
         numbers, files, positions = (memoryview(columns[name]).cast("I") for name in ("line", "file", "column"))
-        places: dict[tuple[int, int], SourceLocation] = {}
+        locations: dict[tuple[int, int], SourceLocation] = {}
         for i, number in enumerate(numbers):
             is_statement = bool(columns["flags"][i] & _IS_STATEMENT)
-            place = (addresses[i], files[i])
+            key = (addresses[i], files[i])
             # of several rows at one address, one that begins a statement says most
-            if number == line and (is_statement or place not in places):
-                places[place] = SourceLocation(addresses[i], paths[files[i]], line, positions[i], is_statement)
-        if places:
-            return LineMatch(sorted(places.values(), key=lambda place: place.address), paths)
+            if number == line and (is_statement or key not in locations):
+                locations[key] = SourceLocation(addresses[i], paths[files[i]], line, positions[i], is_statement)
+        if locations:
+            return LineMatch(sorted(locations.values(), key=lambda location: location.address), paths)
         with_code = set(numbers) - {0}
         before = max((number for number in with_code if number < line), default=None)
         after = min((number for number in with_code if number > line), default=None)

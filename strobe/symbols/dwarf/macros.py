@@ -24,18 +24,18 @@ class _Damaged(ValueError):
 class _Reader:
     def __init__(self, content: Content) -> None:
         self._content = memoryview(content)
-        self.place = 0
+        self.offset = 0
 
     @property
     def is_at_end(self) -> bool:
-        return self.place >= len(self._content)
+        return self.offset >= len(self._content)
 
     def number(self, size: int) -> int:
-        end = self.place + size
+        end = self.offset + size
         if end > len(self._content):
             raise _Damaged("the section ends within a number")
-        found = int.from_bytes(self._content[self.place : end], "little")
-        self.place = end
+        found = int.from_bytes(self._content[self.offset : end], "little")
+        self.offset = end
         return found
 
     def uleb(self) -> int:
@@ -49,16 +49,16 @@ class _Reader:
         raise _Damaged("a number has more than 64 bits")
 
     def text(self) -> str:
-        found = text_at(self._content, self.place)
-        self.place += len(found.encode("utf-8", "surrogateescape")) + 1
+        found = text_at(self._content, self.offset)
+        self.offset += len(found.encode("utf-8", "surrogateescape")) + 1
         return found
 
 
-def text_at(content: Content, place: int) -> str:
-    """The text at a place of a section, up to its zero. Raises ValueError where there is none."""
-    if not 0 <= place < len(content):
+def text_at(content: Content, offset: int) -> str:
+    """The text at an offset of a section, up to its zero. Raises ValueError where there is none."""
+    if not 0 <= offset < len(content):
         raise _Damaged("a text lies outside of its section")
-    piece = bytes(content[place : place + _MOST_TEXT])
+    piece = bytes(content[offset : offset + _MOST_TEXT])
     end = piece.find(b"\0")
     if end < 0:
         raise _Damaged("a text does not end")
@@ -113,8 +113,8 @@ def _indexed(strings: Content, offsets: Content, index: int, width: int) -> str 
     size = int.from_bytes(bytes(offsets[:4]), "little")
     if width != 4 or size + 4 != len(offsets):
         return None
-    place = 8 + 4 * index
-    return text_at(strings, int.from_bytes(bytes(offsets[place : place + 4]), "little"))
+    offset = 8 + 4 * index
+    return text_at(strings, int.from_bytes(bytes(offsets[offset : offset + 4]), "little"))
 
 
 def _add(text: str, found: dict[str, set[str]]) -> None:

@@ -45,12 +45,12 @@ class Scan:
         for name, sites, file in zip(spelled, *numbers, strict=True):
             merged[name] = (sites + merged.get(name, (0, 0))[0], file)
         used = dict.fromkeys(file for _, file in merged.values() if file != NO_FILE)
-        places = {number: place for place, number in enumerate(used)}
+        positions = {number: position for position, number in enumerate(used)}
         return {
             "name": columns.of_strings(merged),
             "sites": columns.of_words(sites for sites, _ in merged.values()),
-            "file": columns.of_halves(places.get(file, NO_FILE) for _, file in merged.values()),
-            "path": columns.of_strings(files[number] for number in places),
+            "file": columns.of_halves(positions.get(file, NO_FILE) for _, file in merged.values()),
+            "path": columns.of_strings(files[number] for number in positions),
         }
 
     def named(self) -> NamedRows:

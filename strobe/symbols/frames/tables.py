@@ -93,8 +93,8 @@ class FrameTable:
                 count = middle
         if first == 0:
             return None
-        place = header.address + pair.unpack_from(header.content, table + (first - 1) * pair.size)[1]
-        return int(place - self._section.address)
+        entry = header.address + pair.unpack_from(header.content, table + (first - 1) * pair.size)[1]
+        return int(entry - self._section.address)
 
     @cached_property
     def _all(self) -> list[tuple[int, int, int]]:

@@ -93,19 +93,19 @@ class PclnTable:
             raise ValueError("it is truncated")
 
     def _function(self, offset: int, address: int, size: int) -> GoFunction | None:
-        place = self._offset_base + offset + (4 if self.is_relative else 8)
-        name, _, _, _, file, line, _, unit = _FUNCTION.unpack_from(self._content, place)
+        entry = self._offset_base + offset + (4 if self.is_relative else 8)
+        name, _, _, _, file, line, _, unit = _FUNCTION.unpack_from(self._content, entry)
         text = self._text(self._names + name)
         if text in _NOT_CODE:
             return None
         path = self._path(file, unit)
-        number = self._line(line, place)
+        number = self._line(line, entry)
         known = path is not None and 0 < number < _NO_LINE
         return GoFunction(text, self.text_start + address, size, path if known else None, number if known else None)
 
-    def _line(self, table: int, place: int) -> int:
+    def _line(self, table: int, entry: int) -> int:
         if self._magic == _GO_1_20:
-            (start,) = _START_LINE.unpack_from(self._content, place + _FUNCTION.size)
+            (start,) = _START_LINE.unpack_from(self._content, entry + _FUNCTION.size)
             return int(start)
         return self._first_value(table)
 
@@ -113,10 +113,10 @@ class PclnTable:
         number = self._first_value(table)
         if number < 0:
             return None
-        place = self._files + 4 * number if self._magic == _GO_1_2 else self._units + 4 * (unit + number)
-        if place not in self._paths:
-            self._paths[place] = self._path_at(self._integer(place, 4))
-        return self._paths[place]
+        entry = self._files + 4 * number if self._magic == _GO_1_2 else self._units + 4 * (unit + number)
+        if entry not in self._paths:
+            self._paths[entry] = self._path_at(self._integer(entry, 4))
+        return self._paths[entry]
 
     def _path_at(self, offset: int) -> str | None:
         if offset == _NO_FILE:

@@ -38,7 +38,7 @@ def with_declared_values(function: FunctionSymbol) -> FunctionSymbol:
     declared = _DECLARED.get(function.name)
     if declared is None or function.parameters is not None or not function.exported:
         return function
-    given = tuple(Parameter(name, of, place, (Capture(place),)) for place, (name, of) in enumerate(declared))
+    given = tuple(Parameter(name, of, index, (Capture(index),)) for index, (name, of) in enumerate(declared))
     if function.name == "free":
         return replace(function, parameters=given)
     return replace(function, parameters=given, returns=_POINTER, return_captures=(Capture(_abi.SOURCE_RAX),))

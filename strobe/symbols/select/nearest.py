@@ -94,9 +94,9 @@ def _nearest_scopes(parts: list[str], scoped_names: Sequence[str], limit: int) -
     tail = parts[kept:]
     wanted = SCOPE.join(parts[:kept])
     scopes: dict[str, None] = {}
-    for place in dict.fromkeys(name.rpartition(SCOPE)[0] for name in scoped_names):
-        pieces = place.split(SCOPE)
-        scopes.update((SCOPE.join(pieces[:count]), None) for count in range(1, len(pieces) + 1) if place)
+    for prefix in dict.fromkeys(name.rpartition(SCOPE)[0] for name in scoped_names):
+        pieces = prefix.split(SCOPE)
+        scopes.update((SCOPE.join(pieces[:count]), None) for count in range(1, len(pieces) + 1) if prefix)
     candidates = list(scopes)
     literal = wanted.replace("*", "")
     inner = [scope.rpartition(SCOPE)[2] for scope in candidates]

@@ -332,8 +332,8 @@ def member_offset(die: DIE) -> int | None:
 def _base(die: DIE, link: Link, access: str) -> Base:
     is_virtual = number(die, "DW_AT_virtuality") not in (None, 0)
     offset = None if is_virtual else member_offset(die) or 0
-    place = _vtable_offset(block(die, "DW_AT_data_member_location") or b"") if is_virtual else None
-    return Base(link(target(die)), offset, is_virtual, place, _access(die, access))
+    vtable_offset = _vtable_offset(block(die, "DW_AT_data_member_location") or b"") if is_virtual else None
+    return Base(link(target(die)), offset, is_virtual, vtable_offset, _access(die, access))
 
 
 def _vtable_offset(expression: bytes) -> int | None:

@@ -114,8 +114,8 @@ class _Writer:
             yield from self._variants(parts.variants, start, depth)
         end = start
         every: list[Base | Field] = [*parts.bases, *parts.fields]
-        for part in sorted(every, key=_place):
-            at = _place(part)
+        for part in sorted(every, key=_offset):
+            at = _offset(part)
             if at >= 0 and start + at > end and not is_union and parts.variants is None:
                 self._holes.append(start + at - end)
                 yield _line("", "", depth, f"// a hole of {_bits(start + at - end)}")
@@ -189,15 +189,15 @@ def _has_virtual_base(parts: RecordParts, depth: int = 0) -> bool:
     )
 
 
-def _place(part: Base | Field) -> int:
-    """Bits from the record's first; what has no fixed place comes last."""
+def _offset(part: Base | Field) -> int:
+    """Bits from the record's first; what has no fixed offset comes last."""
     if isinstance(part, Field):
         return -1 if part.bit_offset is None else part.bit_offset
     return -1 if part.offset is None else 8 * part.offset
 
 
 def _width(part: Base | Field) -> int:
-    if _place(part) < 0:
+    if _offset(part) < 0:
         return 0
     if isinstance(part, Field) and part.bit_size is not None:
         return part.bit_size

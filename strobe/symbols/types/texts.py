@@ -78,8 +78,8 @@ def _unit(name: str) -> int:
 def _has_known_layout(record: Record, depth: int) -> bool:
     """Whether long text is kept as capacity, length, pointer: libc++ may be built in another way."""
     if record.name.endswith("::__long"):
-        places = {field.name: field.offset for field in record.parts.fields}
-        return record.size == 24 and places.get("__size_") == 8 and places.get("__data_") == 16
+        offsets = {field.name: field.offset for field in record.parts.fields}
+        return record.size == 24 and offsets.get("__size_") == 8 and offsets.get("__data_") == 16
     if depth > _MAX_DEPTH:
         return False
     inner = [base.type.bare for base in record.parts.bases] + [field.type.bare for field in record.parts.fields]

@@ -41,31 +41,31 @@ def _parts(before: Any, after: Any, path: str) -> Iterator[tuple[str, Any, Any]]
         if before.total != after.total:
             yield f"{path}.size()", before.total, after.total
     elif isinstance(before, Tuple) and isinstance(after, Tuple) and len(before) == len(after):
-        for place, (old, new) in enumerate(zip(before, after, strict=True)):
-            yield from _parts(old, new, f"{path}.{place}")
+        for index, (old, new) in enumerate(zip(before, after, strict=True)):
+            yield from _parts(old, new, f"{path}.{index}")
     elif type(before) is not type(after) or before != after:
         yield path, before, after
 
 
 def _elements(before: Rows, after: Rows, path: str) -> Iterator[tuple[str, Any, Any]]:
     read = [_read(before), _read(after)]
-    for place in range(max(before.total, after.total)):
-        old, new = (_element(one, place, many) for one, many in zip((before, after), read, strict=True))
+    for index in range(max(before.total, after.total)):
+        old, new = (_element(one, index, many) for one, many in zip((before, after), read, strict=True))
         if is_too_much(old) or is_too_much(new):
-            yield f"{path}[{place}..]", _NOT_COMPARED, _NOT_COMPARED
+            yield f"{path}[{index}..]", _NOT_COMPARED, _NOT_COMPARED
             return
-        yield from _parts(old, new, f"{path}[{place}]")
+        yield from _parts(old, new, f"{path}[{index}]")
 
 
 def _read(rows: Rows) -> int:
     """How many elements come before what was not recorded."""
-    return next((place for place, one in enumerate(rows) if is_too_much(one)), len(rows))
+    return next((index for index, one in enumerate(rows) if is_too_much(one)), len(rows))
 
 
-def _element(rows: Rows, place: int, read: int) -> Any:
-    if place >= rows.total:
+def _element(rows: Rows, index: int, read: int) -> Any:
+    if index >= rows.total:
         return _NONE
-    return rows[place] if place < read else TOO_MUCH
+    return rows[index] if index < read else TOO_MUCH
 
 
 def _entries(before: Mapping, after: Mapping, path: str) -> Iterator[tuple[str, Any, Any]]:

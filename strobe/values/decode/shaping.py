@@ -175,8 +175,8 @@ class Shaping:
             raise Missing(f"{record.name} is not an enum")
         forms = tuple(self._form(variant, depth) for variant in variants.variants)
         tag = variants.discriminant
-        place, width = (0, 0) if tag is None else (tag.offset or 0, tag.type.size or 0)
-        return structures.Forms(record.name, forms, place, width, record.size or 0)
+        tag_offset, width = (0, 0) if tag is None else (tag.offset or 0, tag.type.size or 0)
+        return structures.Forms(record.name, forms, tag_offset, width, record.size or 0)
 
     def _form(self, variant: Variant, depth: int) -> Form:
         field = variant.field

@@ -19,7 +19,7 @@ _LEAST_NORMAL = {4: 1.17549435e-38, 8: 2.2250738585072014e-308}  # of the size o
 
 @dataclass(frozen=True)
 class Member:
-    """`offset` in bytes; None: of a virtual base, whose place the vtable says by `vtable_offset`.
+    """`offset` in bytes; None: of a virtual base, whose offset is in the vtable at `vtable_offset`.
 
     `is_spread`: its fields are those of the structure around it.
     """
@@ -73,7 +73,7 @@ class Structure(Shape):
 
 @dataclass(frozen=True)
 class Union(Structure):
-    """Members at the same place. Which of them is there is not known; those that cannot be are hidden."""
+    """Members at the same offset. Which of them is there is not known; those that cannot be are hidden."""
 
     def value(self, part: Part, decoding: Decoding) -> Shown:
         found = super().value(part, decoding)
@@ -152,11 +152,11 @@ class Form:
 
 @dataclass(frozen=True)
 class Forms(Shape):
-    """A Rust enum. Its discriminant, `width` bytes at `place`, says which of the forms is there."""
+    """A Rust enum. Its discriminant, `width` bytes at `tag_offset`, says which of the forms is there."""
 
     type_name: str
     forms: tuple[Form, ...]
-    place: int
+    tag_offset: int
     width: int
     size: int
 
@@ -177,7 +177,7 @@ class Forms(Shape):
             return
         if not deep:
             return
-        recipe.numbers((("NUMBER", self.width, 0, self.place),))
+        recipe.numbers((("NUMBER", self.width, 0, self.tag_offset),))
         recipe.note()
         for form, member in deep:
             recipe.numbers(self.is_there(form))
@@ -208,7 +208,7 @@ class Forms(Shape):
         return tuple(steps)
 
     def value(self, part: Part, decoding: Decoding) -> Shown:
-        number = int.from_bytes(part.at(self.place).take(self.width), "little")
+        number = int.from_bytes(part.at(self.tag_offset).take(self.width), "little")
         if self.has_discriminant and self.has_steps:
             noted = decoding.next()
             if not noted.is_there:
@@ -219,8 +219,8 @@ class Forms(Shape):
         for form in self.forms:
             if form.member is None or (self.has_discriminant and form is not chosen):
                 continue
-            place = part.at(form.member.offset or 0, f"{part.name}.{form.name}")
-            found = form.member.shape.value(place, decoding)
+            inner = part.at(form.member.offset or 0, f"{part.name}.{form.name}")
+            found = form.member.shape.value(inner, decoding)
             content = found if form is chosen else content
         if chosen is None:
             return Problem(f"<no variant {number}>")
@@ -252,8 +252,8 @@ class Elements(Shape):
         recipe.end(self.shown)
 
     def value(self, part: Part, decoding: Decoding) -> Shown:
-        places = (part.at(at * self.stride, f"{part.name}[{at}]") for at in range(self.shown))
-        return Rows([self.element.value(place, decoding) for place in places], self.count)
+        elements = (part.at(at * self.stride, f"{part.name}[{at}]") for at in range(self.shown))
+        return Rows([self.element.value(element, decoding) for element in elements], self.count)
 
 
 def _last_part(type_name: str) -> str:

@@ -99,35 +99,35 @@ def load(text: str, where: str) -> list[Description]:
     return [_description(table, f"{where}: [[{_TABLE}]] {number}", where) for number, table in enumerate(tables, 1)]
 
 
-def _description(table: dict[str, Any], place: str, where: str) -> Description:
+def _description(table: dict[str, Any], entry: str, where: str) -> Description:
     names = table.get("type")
     types = (names,) if isinstance(names, str) else tuple(names) if isinstance(names, list) else ()
     if not types or not all(isinstance(name, str) and name for name in types):
-        raise DescriptionError(f"{place}: 'type' is missing; valid is type = \"ns::Name\", or several in brackets")
-    place = f"{place} ({types[0]})"
+        raise DescriptionError(f"{entry}: 'type' is missing; valid is type = \"ns::Name\", or several in brackets")
+    entry = f"{entry} ({types[0]})"
     layout = LAYOUTS.get(str(table.get("layout")))
     if layout is None:
         told = f"no layout is called '{table['layout']}'" if "layout" in table else "'layout' is missing"
-        raise DescriptionError(f"{place}: {told}; valid are {', '.join(LAYOUTS)}")
+        raise DescriptionError(f"{entry}: {told}; valid are {', '.join(LAYOUTS)}")
     given = {name: value for name, value in table.items() if name not in _COMMON}
-    _check_names(given, layout, place, str(table["layout"]))
-    keys = {name: _alternatives(value, layout.kinds[name], f"{place}: {name}") for name, value in given.items()}
+    _check_names(given, layout, entry, str(table["layout"]))
+    keys = {name: _alternatives(value, layout.kinds[name], f"{entry}: {name}") for name, value in given.items()}
     return Description(where, types, tuple(map(matcher, types)), str(table["layout"]), keys)
 
 
-def _check_names(given: Mapping[str, Any], layout: Layout, place: str, name: str) -> None:
+def _check_names(given: Mapping[str, Any], layout: Layout, entry: str, name: str) -> None:
     valid = f"layout '{name}' has {_listed(layout)}"
     for key in given:
         if key not in layout.kinds:
             near = nearest_names(key, list(layout.kinds))
-            raise DescriptionError(f"{place}: '{key}' is not known{f', {near[0]} is' if near else ''}; {valid}")
+            raise DescriptionError(f"{entry}: '{key}' is not known{f', {near[0]} is' if near else ''}; {valid}")
     if name == "tagged" and isinstance(given.get("tag"), list):
-        raise DescriptionError(f"{place}: 'tag' is one formula; {valid}")
+        raise DescriptionError(f"{entry}: 'tag' is one formula; {valid}")
     missing = next((key for key in layout.needed if key not in given), None)
     if missing is not None:
-        raise DescriptionError(f"{place}: '{missing}' is missing; {valid}")
+        raise DescriptionError(f"{entry}: '{missing}' is missing; {valid}")
     if name == "tuple" and len(given) != 1:
-        raise DescriptionError(f"{place}: either 'leaves' or 'parts' is needed; {valid}")
+        raise DescriptionError(f"{entry}: either 'leaves' or 'parts' is needed; {valid}")
 
 
 def _listed(layout: Layout) -> str:
@@ -135,87 +135,87 @@ def _listed(layout: Layout) -> str:
     return f"{needed}{f' and may have {possible}' if needed and possible else possible}"
 
 
-def _alternatives(value: Any, kind: str, place: str) -> tuple[Any, ...]:
+def _alternatives(value: Any, kind: str, entry: str) -> tuple[Any, ...]:
     """Several in brackets, the first of which that a type has is taken."""
     several = value if isinstance(value, list) and kind not in ("links", "paths") else [value]
     if not several:
-        raise DescriptionError(f"{place}: it is empty")
-    return tuple(_KINDS[kind](one, place) for one in several)
+        raise DescriptionError(f"{entry}: it is empty")
+    return tuple(_KINDS[kind](one, entry) for one in several)
 
 
-def _formula(value: Any, place: str) -> formula.Formula:
+def _formula(value: Any, entry: str) -> formula.Formula:
     if isinstance(value, int) and not isinstance(value, bool):
         return formula.Number(value)
-    return _parsed(value, place, formula.parse, '"_M_finish - _M_start", or a number')
+    return _parsed(value, entry, formula.parse, '"_M_finish - _M_start", or a number')
 
 
-def _path(value: Any, place: str) -> formula.Path:
-    return _parsed(value, place, formula.parse_path, '"_M_impl._M_start"')
+def _path(value: Any, entry: str) -> formula.Path:
+    return _parsed(value, entry, formula.parse_path, '"_M_impl._M_start"')
 
 
-def _type(value: Any, place: str) -> formula.TypeOf:
-    return _parsed(value, place, formula.parse_type, '"$0", "*_M_ptr", "_M_value", "_M_impl.$1"')
+def _type(value: Any, entry: str) -> formula.TypeOf:
+    return _parsed(value, entry, formula.parse_type, '"$0", "*_M_ptr", "_M_value", "_M_impl.$1"')
 
 
-def _parsed(value: Any, place: str, parse: Callable[[str], _T], valid: str) -> _T:
+def _parsed(value: Any, entry: str, parse: Callable[[str], _T], valid: str) -> _T:
     if not isinstance(value, str):
-        raise DescriptionError(f"{place} is {value!r}; valid is {valid}")
+        raise DescriptionError(f"{entry} is {value!r}; valid is {valid}")
     try:
         return parse(value)
     except formula.FormulaError as error:
-        raise DescriptionError(f"{place}: {error}; valid is {valid}") from error
+        raise DescriptionError(f"{entry}: {error}; valid is {valid}") from error
 
 
-def _text(value: Any, place: str) -> str:
+def _text(value: Any, entry: str) -> str:
     if not isinstance(value, str):
-        raise DescriptionError(f"{place} is {value!r}; valid is a text")
+        raise DescriptionError(f"{entry} is {value!r}; valid is a text")
     try:
         value.format(0)
     except (IndexError, KeyError, ValueError, AttributeError) as error:
-        raise DescriptionError(f"{place} is {value!r}; valid is a text in which {{}} stands for the number") from error
+        raise DescriptionError(f"{entry} is {value!r}; valid is a text in which {{}} stands for the number") from error
     return value
 
 
-def _pattern(value: Any, place: str) -> str:
+def _pattern(value: Any, entry: str) -> str:
     try:
         if isinstance(value, str) and re.compile(value).groups == 1:
             return value
     except re.error as error:
-        raise DescriptionError(f"{place}: {error}; valid is a regular expression with one group") from error
-    raise DescriptionError(f"{place} is {value!r}; valid is a regular expression with one group")
+        raise DescriptionError(f"{entry}: {error}; valid is a regular expression with one group") from error
+    raise DescriptionError(f"{entry} is {value!r}; valid is a regular expression with one group")
 
 
-def _flag(value: Any, place: str) -> bool:
+def _flag(value: Any, entry: str) -> bool:
     if not isinstance(value, bool):
-        raise DescriptionError(f"{place} is {value!r}; valid are true and false")
+        raise DescriptionError(f"{entry} is {value!r}; valid are true and false")
     return value
 
 
-def _links(value: Any, place: str) -> tuple[int, ...]:
+def _links(value: Any, entry: str) -> tuple[int, ...]:
     is_good = isinstance(value, list) and len(value) == 3 and all(isinstance(one, int) for one in value)
     if not is_good or not all(0 <= one < 1 << 16 for one in value):
-        raise DescriptionError(f"{place} is {value!r}; valid are the offsets of left, right and parent: [16, 24, 8]")
+        raise DescriptionError(f"{entry} is {value!r}; valid are the offsets of left, right and parent: [16, 24, 8]")
     return tuple(value)
 
 
-def _paths(value: Any, place: str) -> tuple[formula.Path, ...]:
+def _paths(value: Any, entry: str) -> tuple[formula.Path, ...]:
     if not isinstance(value, list) or not value:
-        raise DescriptionError(f'{place} is {value!r}; valid are members: ["first", "second"]')
-    return tuple(_path(one, place) for one in value)
+        raise DescriptionError(f'{entry} is {value!r}; valid are members: ["first", "second"]')
+    return tuple(_path(one, entry) for one in value)
 
 
-def _words(value: Any, place: str) -> tuple[tuple[int, str], ...]:
+def _words(value: Any, entry: str) -> tuple[tuple[int, str], ...]:
     try:
-        return tuple((int(number, 0), _text(word, f"{place}.{number}")) for number, word in value.items())
+        return tuple((int(number, 0), _text(word, f"{entry}.{number}")) for number, word in value.items())
     except (AttributeError, ValueError) as error:
-        raise DescriptionError(f'{place} is {value!r}; valid are numbers and their words: {{0 = "off"}}') from error
+        raise DescriptionError(f'{entry} is {value!r}; valid are numbers and their words: {{0 = "off"}}') from error
 
 
-def _members(value: Any, place: str) -> tuple[tuple[int | str, formula.Path], ...]:
+def _members(value: Any, entry: str) -> tuple[tuple[int | str, formula.Path], ...]:
     if not isinstance(value, dict) or not value:
         reason = 'valid are tags, numbers or enumerators, and members of the union: {0 = "u.i", TEXT = "u.s"}'
-        raise DescriptionError(f"{place} is {value!r}; {reason}")
-    return tuple((_tag(tag), _path(one, f"{place}.{tag}")) for tag, one in value.items())
+        raise DescriptionError(f"{entry} is {value!r}; {reason}")
+    return tuple((_tag(tag), _path(one, f"{entry}.{tag}")) for tag, one in value.items())
 
 
 def _tag(text: str) -> int | str:
@@ -225,12 +225,12 @@ def _tag(text: str) -> int | str:
         return text
 
 
-def _fields(value: Any, place: str) -> tuple[tuple[str, formula.Formula], ...]:
+def _fields(value: Any, entry: str) -> tuple[tuple[str, formula.Formula], ...]:
     if not isinstance(value, dict) or not value:
         raise DescriptionError(
-            f'{place} is {value!r}; valid are names and members: {{x = "_x", size = "_end - _begin"}}'
+            f'{entry} is {value!r}; valid are names and members: {{x = "_x", size = "_end - _begin"}}'
         )
-    return tuple((name, _formula(one, f"{place}.{name}")) for name, one in value.items())
+    return tuple((name, _formula(one, f"{entry}.{name}")) for name, one in value.items())
 
 
 _KINDS: dict[str, Callable[[Any, str], Any]] = {

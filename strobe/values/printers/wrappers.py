@@ -44,12 +44,12 @@ class Inner(Shape):
 
 @dataclass(frozen=True)
 class Away(Shape):
-    """A value that lies where the number `place` says. `is_shown`: as a pointer to it; `key` distinguishes types.
+    """A value that lies at `address`. `is_shown`: as a pointer to it; `key` distinguishes types.
 
     `alive`: 0 where a pointer leads to nothing any more. `target` None: it is not followed.
     """
 
-    place: Steps
+    address: Steps
     alive: Steps
     target: Shape | None
     key: int
@@ -57,13 +57,13 @@ class Away(Shape):
     size: int
 
     def add_steps(self, recipe: Recipe) -> None:
-        recipe.numbers(self.place)
+        recipe.numbers(self.address)
         recipe.note()
         add_if(recipe, self.alive, lambda: self._add_target(recipe))
         recipe.drop()
 
     def _add_target(self, recipe: Recipe) -> None:
-        """With the place as the top number, which stays: what is shown as its address is where the rest is read."""
+        """With its address as the top number, which stays: what is shown as its address is where the rest is read."""
         if self.target is not None:
             recipe.save()
             recipe.pick(0)
@@ -72,19 +72,19 @@ class Away(Shape):
             recipe.restore()
 
     def value(self, part: Part, decoding: Decoding) -> Shown:
-        place = decoding.next()
-        address = place.number
+        pointer = decoding.next()
+        address = pointer.number
         if self.alive:
             alive = decoding.next()
             if not alive.is_there or not alive.number:
-                return _dead(address) if place.is_there and alive.is_there else problem(alive)
+                return _dead(address) if pointer.is_there and alive.is_there else problem(alive)
         known = decoding.around.get((address, self.key))
         target: Shown = None
         if self.target is not None:
             joint = "->" if self.is_shown else part.joint
             target = read_value(self.target, decoding, part.name, self.key if self.is_shown else None, joint)
-        if not place.is_there:
-            return problem(place)
+        if not pointer.is_there:
+            return problem(pointer)
         return pointed(address, target, known, decoding) if self.is_shown else target
 
 
@@ -114,7 +114,7 @@ class Maybe(Shape):
 
 @dataclass(frozen=True)
 class OneOf(Shape):
-    """One of several types at the same place, the one with the number `index`. `none`: the index of none of them."""
+    """One of several types at the same address, the one with the number `index`. `none`: the index of none of them."""
 
     type_name: str
     index: Steps
@@ -150,10 +150,10 @@ class Together(Shape):
             add_apart(recipe, shape, offset)
 
     def value(self, part: Part, decoding: Decoding) -> Shown:
-        places = (
+        sources = (
             (part.at(offset, f"{part.name}.{number}"), shape) for number, (offset, shape) in enumerate(self.parts)
         )
-        return Tuple(shape.value(place, decoding) for place, shape in places)
+        return Tuple(shape.value(source, decoding) for source, shape in sources)
 
 
 @dataclass(frozen=True)

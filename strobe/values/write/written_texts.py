@@ -40,8 +40,8 @@ def string_object(record: Record) -> StringObject | None:
     count = buffer.count if isinstance(buffer, Array) else None
     if width is None or count is None:
         return None
-    places = (pointer, size.offset or 0, local.offset or 0)
-    return StringObject(width, *places, count - 1, capacity.offset or 0)
+    offsets = (pointer, size.offset or 0, local.offset or 0)
+    return StringObject(width, *offsets, count - 1, capacity.offset or 0)
 
 
 def encoded(value: str, width: int, type_name: str, what: str, no_zero: bool = False) -> bytes:
@@ -80,7 +80,7 @@ def _pointer(holder: Field | None) -> int | None:
 
 
 def _spread(record: Record) -> list[Field]:
-    """Its fields, and those of its unnamed union, at their places in the class."""
+    """Its fields, and those of its unnamed union, at their offsets in the class."""
     found: list[Field] = []
     for field in record.parts.fields:
         inner = field.type.bare

@@ -60,7 +60,7 @@ def entry(client: str, file: Path) -> Any:
 
 @pytest.mark.parametrize("client", [name for name, one in CLIENTS.items() if one.file])
 def test_an_entry_comes_and_goes(home: Path, client: str) -> None:
-    file = CLIENTS[client].place(home, None)
+    file = CLIENTS[client].file_in(home, None)
     assert file is not None
     strobe(home, "install", client)
     own = entry(client, file)
@@ -80,7 +80,7 @@ def test_of_one_project(home: Path, tmp_path: Path, client: str) -> None:
     project = tmp_path / "project"
     project.mkdir()
     strobe(home, "install", client, "--project", str(project))
-    file = CLIENTS[client].place(home, project)
+    file = CLIENTS[client].file_in(home, project)
     assert file is not None and entry(client, file)
     assert (project / ".agents/skills/strobe/SKILL.md").read_text().startswith("---\nname: strobe\n")
     assert list(home.iterdir()) == []

@@ -117,4 +117,4 @@ def test_each_line_of_optimized_code(
 def has_code(program: Path, name: str, line: int) -> bool:
     details = ElfResolver().details(str(program))
     assert details is not None
-    return bool(details.lines.of(name, line).places)
+    return bool(details.lines.of(name, line).locations)

@@ -64,24 +64,24 @@ TEXTS = [
 def test_parts_are_told_apart(text: str, expected: tuple[str, str | None, list[str]]) -> None:
     found = parsed_probe(text)
     condition = None if found.condition is None else found.condition.text
-    assert (found.place.text, condition, [part.text for part in found.expressions]) == expected
-    for part in (found.place, *filter(None, [found.condition]), *found.expressions):
+    assert (found.location.text, condition, [part.text for part in found.expressions]) == expected
+    for part in (found.location, *filter(None, [found.condition]), *found.expressions):
         assert text[part.at :].startswith(part.text)
 
 
 def test_parts_know_where_they_begin() -> None:
     found = parsed_probe("  f if x : y,  z")
-    assert (found.place, found.condition) == (Part("f", 2), Part("x", 7))
+    assert (found.location, found.condition) == (Part("f", 2), Part("x", 7))
     assert found.expressions == (Part("y", 11), Part("z", 15))
 
 
 @pytest.mark.parametrize(
     ("text", "at", "reason"),
     [
-        ("", 1, "a place is missing"),
-        ("  if x", 3, "a place is missing"),
-        (" : x", 2, "a place is missing"),
-        ("if", 1, "a place is missing"),
+        ("", 1, "a location is missing"),
+        ("  if x", 3, "a location is missing"),
+        (" : x", 2, "a location is missing"),
+        ("if", 1, "a location is missing"),
         ("f if", 5, "a condition is missing"),
         ("f if : x", 6, "a condition is missing"),
         ("f :", 4, "an expression is missing"),

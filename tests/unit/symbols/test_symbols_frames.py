@@ -190,7 +190,7 @@ def details_of(program: Path) -> ModuleDetails:
 
 
 def frame_at(details: ModuleDetails, file: str, line: int) -> Frame:
-    frame = details.frames.at(details.lines.of(file, line).places[0].address)
+    frame = details.frames.at(details.lines.of(file, line).locations[0].address)
     assert frame is not None
     return frame
 
@@ -228,8 +228,8 @@ def test_inlined_calls_say_where_they_were_called(build_program: BuildProgram) -
     line = line_of("int doubled = number * 2")
     chains = [
         [(call.name, call.location.line if call.location else None) for call in frame.calls]
-        for place in details.lines.of("locals.cpp", line).places
-        if (frame := details.frames.at(place.address)) is not None and len(frame.calls) > 2
+        for location in details.lines.of("locals.cpp", line).locations
+        if (frame := details.frames.at(location.address)) is not None and len(frame.calls) > 2
     ]
     calls_twice = {line_of("int part = twice(number)"), line_of("int rest = twice(part + 1)")}
     assert {chain[0] for chain in chains} <= {("twice", number) for number in calls_twice} and chains

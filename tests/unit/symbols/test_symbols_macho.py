@@ -127,7 +127,7 @@ def test_an_object_file_gives_functions_lines_and_signatures(
         assert frame_base(resolver, path, hidden) in FRAME_BASES[architecture]
     place = lines.at(hidden.address)
     assert place is not None and (Path(place.file).name, place.line) == ("freestanding.cpp", 18)
-    assert hidden.address in [place.address for place in lines.of("freestanding.cpp", 18).places]
+    assert hidden.address in [location.address for location in lines.of("freestanding.cpp", 18).locations]
 
 
 def test_sizes_end_where_the_next_function_begins(compile_for: CompileFor) -> None:
@@ -169,7 +169,7 @@ def test_a_program_gets_its_debug_information_from_the_dsym_beside_it(
     assert [f.address for f in symbols.functions] == [f.address for f in bare.functions]
     details = resolver.details(str(program))
     assert details is not None
-    assert details.lines.of("freestanding.cpp", NAMES["plain"]).places
+    assert details.lines.of("freestanding.cpp", NAMES["plain"]).locations
 
 
 def test_a_dsym_of_another_build_is_refused(compile_for: CompileFor, tmp_path: Path) -> None:
