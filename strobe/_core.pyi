@@ -362,6 +362,10 @@ def unwind_table(section: bytes, address: int, start: int, size: int) -> bytes:
 def settle_entries(index: DwarfIndex, table: SymbolTable) -> None:
     """Where functions have several ranges: which of them is called. What the index gives from then on says so."""
 
+def result_uses(code: Sequence[tuple[int, bytes]], entries: Sequence[int]) -> bytes:
+    """For each of the functions, `entries` ascending, a byte: which registers of its result some direct call's caller
+    reads right behind it (1 rax, 2 rdx, 4 xmm0, 8 xmm1). `code`: (address, content) of x86-64 code."""
+
 def code_parts(index: DwarfIndex) -> dict[str, bytes]:
     """All ranges of all functions by start, the first of several with one start: columns start, end, entry (u64)."""
 

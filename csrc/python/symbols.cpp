@@ -11,6 +11,7 @@
 #include "symbols/code_rows.h"
 #include "symbols/frame_ranges.h"
 #include "symbols/merged_functions.h"
+#include "symbols/result_uses.h"
 #include "symbols/settled_entries.h"
 #include "symbols/symbol_table.h"
 #include "unwind/compile.h"
@@ -75,6 +76,21 @@ void settle_entries(dwarf::Index& index, const SymbolTable& table) {
     symbols::settle_entries(index, table.functions());
 }
 
+py::bytes result_uses(const std::vector<std::pair<uint64_t, py::bytes>>& code, const std::vector<uint64_t>& entries) {
+    std::vector<std::pair<uint64_t, std::string_view>> pieces;
+    pieces.reserve(code.size());
+    for (const auto& [address, content] : code) pieces.emplace_back(address, static_cast<std::string_view>(content));
+    std::vector<uint8_t> uses(entries.size());
+    {
+        const py::gil_scoped_release release;
+        for (const auto& [address, content] : pieces) {
+            const std::span bytes(reinterpret_cast<const uint8_t*>(content.data()), content.size());
+            symbols::add_result_uses(address, bytes, entries, uses);
+        }
+    }
+    return {reinterpret_cast<const char*>(uses.data()), uses.size()};
+}
+
 py::dict code_parts(const dwarf::Index& index) {
     std::vector<CodePart> parts;
     {
@@ -129,6 +145,9 @@ void add_symbols(py::module_& module) {
     module.def("unwind_table", &unwind_table, py::arg("section"), py::arg("address"), py::arg("start"),
                py::arg("size"));
     module.def("settle_entries", &settle_entries, py::arg("index"), py::arg("table"));
+    module.def(
+        "result_uses", &result_uses, py::arg("code"), py::arg("entries"),
+        "Of each of these functions, ascending entries, which registers of its result a direct call's caller reads.");
     module.def("code_parts", &code_parts, py::arg("index"));
 }
 

@@ -4,6 +4,7 @@
 
 #include "check.h"
 #include "symbols/merged_functions.h"
+#include "symbols/result_uses.h"
 
 using namespace strobe::symbols;
 
@@ -96,9 +97,53 @@ void an_elf_table_may_be_damaged() {
     CHECK(!table.hidden_address("f"));
 }
 
+// A call of what begins at 0x1000, from 0x100, and what follows it.
+unsigned uses_behind_a_call(std::vector<uint8_t> behind) {
+    std::vector<uint8_t> code{0xe8, 0xfb, 0x0e, 0, 0};
+    code.insert(code.end(), behind.begin(), behind.end());
+    const std::vector<uint64_t> entries{0x900, 0x1000};
+    std::vector<uint8_t> uses(entries.size());
+    add_result_uses(0x100, code, entries, uses);
+    CHECK_EQUAL(unsigned{uses[0]}, 0u);
+    return uses[1];
+}
+
+void callers_show_which_results_they_read() {
+    CHECK_EQUAL(uses_behind_a_call({0x84, 0xc0}), unsigned{kUsesRax});            // test al, al
+    CHECK_EQUAL(uses_behind_a_call({0x48, 0x89, 0xc3}), unsigned{kUsesRax});      // mov rbx, rax
+    CHECK_EQUAL(uses_behind_a_call({0x49, 0x89, 0xc0}), unsigned{kUsesRax});      // mov r8, rax
+    CHECK_EQUAL(uses_behind_a_call({0x4c, 0x89, 0xc3}), 0u);                      // mov rbx, r8
+    CHECK_EQUAL(uses_behind_a_call({0x31, 0xc0, 0x89, 0xc3}), 0u);                // xor eax, eax; …
+    CHECK_EQUAL(uses_behind_a_call({0x8b, 0x04, 0x24, 0x89, 0xc3}), 0u);          // mov eax, [rsp]; …
+    CHECK_EQUAL(uses_behind_a_call({0x89, 0x44, 0x24, 8, 0x89, 0x54, 0x24, 16}),  // mov [rsp + 8], eax
+                unsigned{kUsesRax} | unsigned{kUsesRdx});                         // mov [rsp + 16], edx
+    CHECK_EQUAL(uses_behind_a_call({0x48, 0x83, 0xc4, 8, 0x0f, 0xb6, 0xc0}), unsigned{kUsesRax});  // add rsp, 8; movzx
+    CHECK_EQUAL(uses_behind_a_call({0xf2, 0x0f, 0x11, 0x44, 0x24, 8}), unsigned{kUsesXmm0});  // movsd [rsp + 8], xmm0
+    CHECK_EQUAL(uses_behind_a_call({0x0f, 0x57, 0xc0, 0x0f, 0x28, 0xc8}), 0u);                // xorps xmm0, xmm0; …
+    CHECK_EQUAL(uses_behind_a_call({0x88, 0x23}), 0u);                                        // mov [rbx], ah
+    CHECK_EQUAL(uses_behind_a_call({0xeb, 0x00, 0x84, 0xc0}), 0u);                            // jmp; test al, al
+    CHECK_EQUAL(uses_behind_a_call({0xc3, 0x84, 0xc0}), 0u);                                  // ret; test al, al
+}
+
+void any_bytes_may_follow_a_call() {
+    uint64_t random = 88172645463325252u;
+    for (int round = 0; round < 100'000; ++round) {
+        std::vector<uint8_t> behind(static_cast<size_t>(round % 24));
+        for (uint8_t& byte : behind) {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            byte = static_cast<uint8_t>(random >> 32);
+        }
+        CHECK(uses_behind_a_call(behind) < 16u);
+    }
+}
+
 }  // namespace
 
 int main() {
+    callers_show_which_results_they_read();
+    any_bytes_may_follow_a_call();
     names_come_from_where_they_say_most();
     of_several_symbols_the_own_one_counts();
     a_public_alias_names_a_function_of_c();

@@ -109,6 +109,11 @@ class FunctionTable(Sequence[FunctionSymbol]):
         """DIEs of those functions that have one."""
         return [die for number in numbers if (die := self._dies[number]) != _NO_DIE]
 
+    @property
+    def addresses(self) -> Sequence[int]:
+        """Where the functions begin, ascending."""
+        return self._addresses
+
     def is_open(self, address: int) -> bool:
         """Whether other modules or files could call what begins at an address."""
         number = self.at(address)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from strobe.symbols import names
-from strobe.symbols.calls.abi import Sources
+from strobe.symbols.calls.abi import Shape, Sources, result_sources
+from strobe.symbols.calls.call_sites import CallSites
 from strobe.symbols.calls.conventions import Conventions, contradicts, seen_in
 from strobe.symbols.calls.entry_sources import Seen
 from strobe.symbols.calls.optimization import (
@@ -33,6 +34,7 @@ class Evidence:
         self._functions = functions
         self._prototypes = prototypes
         self._unoptimized: dict[int, bool] = {}  # by unit
+        self._call_sites = CallSites(functions)
         self._conventions = Conventions(debug_info, functions, prototypes)
 
     def certain(self, row: SignatureRow, prototype: Prototype) -> Sequence[Sources | None]:
@@ -57,11 +59,15 @@ class Evidence:
             return assigned
         return [sources if entry.confirms(sources) else None for entry, sources in zip(seen, assigned, strict=True)]
 
-    def keeps_result(self, row: SignatureRow, address: int) -> bool:
-        """LLVM leaves out results that nobody uses, of functions that nobody else can call, where it optimizes."""
+    def keeps_result(self, row: SignatureRow, address: int, result: Shape | None) -> bool:
+        """LLVM leaves out results that nobody uses, and those that are always the same, of functions that nobody else
+        can call, where it optimizes. It does so for all callers: what one reads is there."""
         if self._debug_info.producer(row.unit).startswith("GNU"):
             return True
-        return self._functions.is_open(address) or self._is_unoptimized_unit(row.unit, address)
+        if self._functions.is_open(address) or self._is_unoptimized_unit(row.unit, address):
+            return True
+        is_known = self._debug_info.machine == "x86-64"
+        return is_known and self._call_sites.read_result(address, result_sources(result))
 
     def _check_convention(self, row: SignatureRow, prototype: Prototype, seen: Sequence[Seen]) -> None:
         """gcc does not note where a function has another calling convention (ms_abi). Where the parameters' sources

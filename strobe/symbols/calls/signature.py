@@ -91,7 +91,7 @@ class Signatures:
                     return None
                 result = self._prototypes.of(row, row.language).result
                 is_address = result is not None and result.is_behind_pointer
-                is_kept = is_address and self._evidence.keeps_result(row, function.address)
+                is_kept = is_address and self._evidence.keeps_result(row, function.address, result)
                 return SignatureTypes(*self._prototypes.types(row), is_kept)
         except UNREADABLE:  # a Doubt is one, too
             return None
@@ -114,7 +114,7 @@ class Signatures:
                 types, returned = self._prototypes.types(row)
                 parameters = tuple(self._passed_values(function, row, prototype, types))
                 result = prototype.result
-                is_kept = self._is_regular(function, row) and self._evidence.keeps_result(row, function.address)
+                is_kept = self._is_regular(function, row) and self._evidence.keeps_result(row, function.address, result)
                 sources = result_sources(result) if is_kept else ()
                 is_address = result is not None and result.is_behind_pointer
                 is_void = isinstance(returned.bare, Void)
@@ -174,7 +174,7 @@ class Signatures:
                 returns=prototype.returns,
             )
         certain = self._evidence.certain(row, prototype)
-        is_kept = self._evidence.keeps_result(row, function.address)
+        is_kept = self._evidence.keeps_result(row, function.address, prototype.result)
         return replace(
             function,
             parameters=_parameters(row, prototype, certain),

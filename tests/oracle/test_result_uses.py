@@ -1,0 +1,108 @@
+"""What the code behind calls reads of their results, beside objdump's reading of the same instructions."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from support import programs
+
+from strobe._core import result_uses
+from strobe.symbols.objects.formats import open_image
+
+LINE = re.compile(r"^\s+([0-9a-f]+):\t(?:(?:data16|rex\S*|repz?) )*(\S+)(?: +(\S.*?))?(?: +#.*)?(?: +<.*>)?$")
+CALL = re.compile(r"^([0-9a-f]+)\b")
+OPERANDS = re.compile(r",(?![^()]*\))")
+LOOKED = 4
+FEW = 3
+RAX = re.compile(r"%(?:rax|eax|ax|al)\b")
+XMM0 = re.compile(r"%[xy]mm0\b")
+IMPLIED = ("cltq", "cwtl")  # rax by itself
+ZEROES = ("xor", "sub", "sbb", "xorps", "pxor")
+OVERWRITES = ("mov", "lea", "movz", "movs", "movabs", "cvt", "sqrt", "set", "pop")
+ENDS = ("j", "call", "ret", "ud2", "hlt", "int3", "leave", "nop", "data16")
+
+
+def instructions(path: Path) -> Iterator[tuple[int, str, str]]:
+    """(address, mnemonic, operands) of all code."""
+    told = subprocess.run(
+        [programs.require("objdump"), "-d", "--no-show-raw-insn", path], capture_output=True, text=True, check=True
+    ).stdout
+    for line in told.splitlines():
+        if (found := LINE.match(line)) is not None:
+            yield int(found[1], 16), found[2], found[3] or ""
+
+
+def is_read(mnemonic: str, operands: str, register: re.Pattern[str]) -> bool:
+    """Whether an instruction reads the register, as far as its text shows; no when in doubt."""
+    if register is RAX and mnemonic in IMPLIED:
+        return True
+    *sources, last = OPERANDS.split(operands)
+    if sources and len({*sources, last}) == 1 and mnemonic.startswith(ZEROES):
+        return False
+    if any(register.search(source) for source in sources) or ("(" in last and register.search(last)):
+        return True
+    return bool(register.search(last)) and not mnemonic.startswith(OVERWRITES)
+
+
+def is_written(mnemonic: str, operands: str, register: re.Pattern[str]) -> bool:
+    last = OPERANDS.split(operands)[-1]
+    return "(" not in last and bool(register.search(last)) and not mnemonic.startswith(("cmp", "test", "push", "ucomi"))
+
+
+def shown(path: Path) -> dict[int, set[str]]:
+    """By target of direct calls, which of rax and xmm0 is read behind one of them."""
+    found: dict[int, set[str]] = defaultdict(set)
+    listed = list(instructions(path))
+    for number, (_, mnemonic, operands) in enumerate(listed):
+        if mnemonic.startswith("call") and (target := CALL.match(operands)) is not None:
+            for name, register in (("rax", RAX), ("xmm0", XMM0)):
+                for _, each, its in listed[number + 1 : number + 1 + LOOKED]:
+                    if each.startswith(ENDS):
+                        break
+                    if is_read(each, its, register):
+                        found[int(target[1], 16)].add(name)
+                        break
+                    if is_written(each, its, register):
+                        break
+            found[int(target[1], 16)] |= set()
+    return found
+
+
+@pytest.mark.parametrize("subject", ["rust", "clang++", "g++", "bash", "host"])
+def test_no_use_is_found_that_objdump_does_not_show(subject: str, build_program: Callable[..., Path]) -> None:
+    if subject == "rust":
+        path = build_program("values_rust", "-Copt-level=2")
+    elif subject in ("clang++", "g++"):
+        programs.require(subject)
+        path = build_program("symbols/signatures", "-O2", compiler=subject)
+    else:
+        import strobe._core
+
+        path = Path("/bin/bash").resolve() if subject == "bash" else Path(strobe._core.__file__)
+    expected = shown(path)
+    entries = sorted(expected)
+    image = open_image(str(path))
+    starts = {start for start, _ in image.executable}
+    content = path.read_bytes()
+    code = [
+        (section.address, content[section.offset : section.offset + section.size])
+        for section in image.sections()
+        if section.address in starts
+    ]
+    image.close()
+    uses = dict(zip(entries, result_uses(code, entries), strict=True))
+    wrong = {
+        hex(target): (use, expected[target])
+        for target, use in uses.items()
+        if (use & 1 and "rax" not in expected[target]) or (use & 4 and "xmm0" not in expected[target])
+    }
+    assert not wrong
+    seen = sum(bool(use & 1) for use in uses.values())
+    possible = sum("rax" in found for found in expected.values())
+    print(f"{subject}: {seen} of {possible} results in rax, of {len(entries)} targets")
+    assert seen >= 0.8 * possible - FEW
