@@ -33,7 +33,9 @@ class CallSites:
     def _uses(self) -> bytes:
         try:
             return result_uses(self._code(), list(self._functions.addresses))
-        except (*UNREADABLE, StrobeError):  # the file is gone, or another one
+        except UNREADABLE:
+            return bytes(len(self._functions))
+        except StrobeError:  # the file is gone, or another one
             return bytes(len(self._functions))
 
     def _code(self) -> list[tuple[int, bytes]]:
