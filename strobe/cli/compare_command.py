@@ -11,7 +11,7 @@ import click
 from strobe.cli.output.json_form import dumps
 from strobe.cli.output.progress import announced
 from strobe.cli.output.tables import table
-from strobe.mcp.tools import compare_json
+from strobe.mcp.answers import compare_json
 from strobe.model import EventFilter, TextMatch
 from strobe.report import wording
 from strobe.report.palette import Palette

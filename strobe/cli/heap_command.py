@@ -38,7 +38,7 @@ def heap(session_id: str, from_ns: int | None, to_ns: int | None, top: int, as_j
 
     Trace @heap from the launch on: `strobe run -t @heap --keep ./server`.
     """
-    from strobe.mcp.tools.heap_json import heap_json
+    from strobe.mcp.answers.heap_json import heap_json
     from strobe.session.questions.heap import heap_report
 
     with closing(SessionManager()) as manager, announced("following allocations"):

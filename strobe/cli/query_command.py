@@ -15,7 +15,7 @@ from strobe.cli.output.progress import announced
 from strobe.cli.output.tables import table, totals_table
 from strobe.dataclass import replace
 from strobe.errors import StrobeError
-from strobe.mcp.tools import ended_json, poll_json
+from strobe.mcp.answers import ended_json, poll_json
 from strobe.model import Event, EventFilter, EventPage, EventType, GroupBy, Inside, TextMatch, not_looked_at
 from strobe.report import snapshots, wording
 from strobe.report.palette import Palette

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Any
 
 import orjson
 
+from strobe.limits import WARNING_CHARACTERS, WARNINGS
+
 # Codex keeps 14 KB of a result and Claude Code moves 50 KB to a file: under these nothing is cut behind our back.
 ASKED_BYTES = 48_000
 
+_LONG_CHARACTERS = 400
+_TEMPLATE_ARGUMENTS = re.compile(r"(?<!operator)<[^<>]*(?<!-)>")
 _MAX_EXACT = 1 << 53  # beyond it, a JavaScript client rounds
 
 
@@ -51,6 +56,28 @@ def clipped_value(value: Any, most: int) -> Any:
     """The value, or where its JSON is longer than `most` characters the first of them, as a text."""
     text = encode(plain(value))
     return value if len(text) <= most else clipped(text, most)
+
+
+def bounded(warnings: list[str]) -> list[str]:
+    """As many as fit, up to WARNINGS, and how many more there are. None is cut: template arguments of a long one go."""
+    shown: list[str] = []
+    left = WARNING_CHARACTERS
+    for text in map(shortened, warnings):
+        if len(text) <= left and len(shown) < WARNINGS:
+            shown.append(text)
+            left -= len(text)
+    left_out = len(warnings) - len(shown)
+    return [*shown, f"… and {left_out} more"] if left_out else shown
+
+
+def shortened(warning: str, most: int = _LONG_CHARACTERS) -> str:
+    """`Map<…>::find` for a text that is longer."""
+    if len(warning) <= most:
+        return warning
+    before = ""
+    while before != warning:  # the innermost ones first
+        before, warning = warning, _TEMPLATE_ARGUMENTS.sub("\0", warning)
+    return warning.replace("\0", "<…>")
 
 
 def plain(value: Any) -> Any:

@@ -24,7 +24,7 @@ from strobe.session.unwinding import Unwinding
 from strobe.symbols import ModuleSymbols, Pattern, Selection, SymbolResolver, select
 from strobe.symbols.function_table import FunctionTable
 from strobe.symbols.select.allocators import with_declared_values
-from strobe.symbols.select.hooking import is_system_runtime
+from strobe.symbols.select.never_hooked import is_system_runtime
 from strobe.timeline.store import Store
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from strobe.mcp.registry import Registry
-from strobe.mcp.tools.listed import TOOLS
+from strobe.mcp.tools.all_tools import TOOLS
 
 LISTING = Registry(TOOLS).listing
 CHARACTERS_PER_TOKEN = 4

@@ -5,7 +5,7 @@ from __future__ import annotations
 import orjson
 
 from strobe.mcp import results
-from strobe.mcp.tools.parameters import bounded
+from strobe.mcp.results import bounded
 
 
 def test_both_fields_carry_the_same_compact_json() -> None:

@@ -8,8 +8,8 @@ from typing import Any
 
 import orjson
 
-from strobe.mcp.tools import event_json as wire
-from strobe.mcp.tools import totals_json as wire_totals
+from strobe.mcp.answers import event_json as wire
+from strobe.mcp.answers import totals_json as wire_totals
 from strobe.model import CALL_EVENTS, Enumerator, Event, GroupBy, Loss, SessionSummary, Text, Totals, Value
 
 _LARGEST_EXACT = 1 << 53  # JavaScript, and jq with it, corrupts integers from here on

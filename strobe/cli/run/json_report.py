@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from strobe.cli.output.json_form import dumps, event_json, loss_json, totals_json
 from strobe.cli.run.report import RunEnd, Sink, signal_name
-from strobe.mcp.tools.totals_json import probe_totals
+from strobe.mcp.answers.totals_json import probe_totals
 from strobe.model import RECORDED_EVENTS, Event, TraceAnswer
 
 _REPORTED = (*RECORDED_EVENTS, "variable_snapshot", "crash")

@@ -195,7 +195,7 @@ def crash_lines(crash: Event | None) -> list[str]:
 
 
 def _stack_lines(values: dict[str, Any]) -> Iterator[str]:
-    from strobe.mcp.tools.parameters import shortened  # few runs crash
+    from strobe.mcp.results import shortened  # few runs crash
 
     variables = {one["frame"]: one["values"] for one in values.get("variables", ())}
     for number, frame in enumerate(values.get("stack", ())):

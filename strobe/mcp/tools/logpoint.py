@@ -8,8 +8,9 @@ from strobe.dataclass import replace
 from strobe.errors import failure
 from strobe.limits import PROBES
 from strobe.mcp.registry import Context, Tool
+from strobe.mcp.results import bounded
 from strobe.mcp.schema import Array, Integer, Record, Text
-from strobe.mcp.tools.parameters import SESSION_ID, bounded
+from strobe.mcp.tools.parameters import SESSION_ID
 from strobe.mcp.tools.trace import probes_json
 from strobe.model import Probe
 

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 from typing import Any
 
 from strobe.dataclass import dataclass
 from strobe.errors import failure
-from strobe.limits import PATTERNS, WARNING_CHARACTERS, WARNINGS
+from strobe.limits import PATTERNS
 from strobe.mcp.registry import Client
 from strobe.mcp.schema import Array, Field, Integer, Text
 from strobe.session.probes.text_form import expressions_of
-
-_LONG_CHARACTERS = 400
-_TEMPLATE_ARGUMENTS = re.compile(r"(?<!operator)<[^<>]*(?<!-)>")
 
 
 class Address(Field):
@@ -71,25 +67,3 @@ def home_expanded(path: str, client: Client) -> str:
     """`~` and `~/…` as the client's shell would read them."""
     home = client.environment.get("HOME")
     return home + path[1:] if home and (path == "~" or path.startswith("~/")) else path
-
-
-def bounded(warnings: list[str]) -> list[str]:
-    """As many as fit, up to WARNINGS, and how many more there are. None is cut: template arguments of a long one go."""
-    shown: list[str] = []
-    left = WARNING_CHARACTERS
-    for text in map(shortened, warnings):
-        if len(text) <= left and len(shown) < WARNINGS:
-            shown.append(text)
-            left -= len(text)
-    left_out = len(warnings) - len(shown)
-    return [*shown, f"… and {left_out} more"] if left_out else shown
-
-
-def shortened(warning: str, most: int = _LONG_CHARACTERS) -> str:
-    """`Map<…>::find` for a text that is longer."""
-    if len(warning) <= most:
-        return warning
-    before = ""
-    while before != warning:  # the innermost ones first
-        before, warning = warning, _TEMPLATE_ARGUMENTS.sub("\0", warning)
-    return warning.replace("\0", "<…>")

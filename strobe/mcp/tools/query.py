@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 from strobe.dataclass import replace
 from strobe.errors import StrobeError, failure
 from strobe.mcp import results
-from strobe.mcp.registry import Context, Tool
-from strobe.mcp.schema import Array, Boolean, Integer, Record, Text
-from strobe.mcp.tools import (
+from strobe.mcp.answers import (
     compare_json,
     ended_json,
     event_json,
@@ -22,7 +20,10 @@ from strobe.mcp.tools import (
     totals_json,
     tree_json,
 )
-from strobe.mcp.tools.parameters import SESSION_ID, Address, Expressions, bounded
+from strobe.mcp.registry import Context, Tool
+from strobe.mcp.results import bounded
+from strobe.mcp.schema import Array, Boolean, Integer, Record, Text
+from strobe.mcp.tools.parameters import SESSION_ID, Address, Expressions
 from strobe.model import (
     CALL_EVENTS,
     Event,

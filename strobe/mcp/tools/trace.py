@@ -8,9 +8,10 @@ from typing import Any
 from strobe.errors import failure
 from strobe.limits import PROBES, RECORDED_DEPTH, STACK_MOST, WATCHES
 from strobe.mcp.registry import Context, Tool
+from strobe.mcp.results import bounded, shortened
 from strobe.mcp.schema import Array, Boolean, Integer, Record, Text
 from strobe.mcp.tools import waiting
-from strobe.mcp.tools.parameters import SESSION_ID, Address, bounded, folder, home_expanded, patterns, shortened
+from strobe.mcp.tools.parameters import SESSION_ID, Address, folder, home_expanded, patterns
 from strobe.model import LaunchSpec, Probe, ProbeAnswer, ProbeSite, TraceAnswer, Watch
 
 _MAX_PATTERNS_SHOWN = 100

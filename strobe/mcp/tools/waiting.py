@@ -13,11 +13,11 @@ from strobe.dataclass import replace
 from strobe.errors import failure
 from strobe.limits import WAIT_ANSWER_BYTES, WAIT_MS
 from strobe.mcp import results
+from strobe.mcp.answers import ended_json, event_json, totals_json
+from strobe.mcp.answers.folding import folded_event
 from strobe.mcp.registry import Context
+from strobe.mcp.results import bounded, shortened
 from strobe.mcp.schema import Integer, Record, Text
-from strobe.mcp.tools import ended_json, event_json, totals_json
-from strobe.mcp.tools.folding import folded_event
-from strobe.mcp.tools.parameters import bounded, shortened
 from strobe.model import Event, EventFilter, TextMatch, Totals
 from strobe.values.model import Problem
 

@@ -26,8 +26,8 @@ from strobe.session.probes.captures import Compiled, compiled
 from strobe.session.probes.sites import is_at_return, sites_of
 from strobe.symbols import SymbolResolver
 from strobe.symbols.objects.damage import UNREADABLE
-from strobe.symbols.select.hooking import is_system_runtime
 from strobe.symbols.select.line_sites import LineSite, parsed_lines
+from strobe.symbols.select.never_hooked import is_system_runtime
 from strobe.timeline.store import Store
 from strobe.values.decode.messages import expressions_of
 from strobe.values.lookup.address_scope import scope_of_address, scope_of_line

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from strobe._core import result_uses
 from strobe.errors import StrobeError
-from strobe.symbols.calls.abi import RAX, RDX, XMM0, Sources
+from strobe.symbols.calls.system_v import RAX, RDX, XMM0, Sources
 from strobe.symbols.function_table import FunctionTable
 from strobe.symbols.objects.damage import UNREADABLE
 from strobe.symbols.objects.formats import open_image

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from strobe.model import Capture, CaptureKind
-from strobe.symbols.calls.abi import LAST_STACK, RAX, ST0, Class, Passing, Shape, Sources, result_sources
+from strobe.symbols.calls.system_v import LAST_STACK, RAX, ST0, Class, Passing, Shape, Sources, result_sources
 from strobe.symbols.types.library_types import owned_pointer
 from strobe.symbols.types.model import Pointer, Record, Reference, Type
 from strobe.symbols.types.texts import TextObject, is_const_text, points_to_text, text_object

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from elftools.dwarf.die import DIE
 
-from strobe.symbols.calls.abi import BY_REFERENCE, NOTHING, Eightbytes, Passing, Shape, in_memory
 from strobe.symbols.calls.copies import CLASS_TAGS, has_copies_that_run_code
 from strobe.symbols.calls.scalars import COMPLEX_FLOAT, is_vector, scalar_shape, size_of
+from strobe.symbols.calls.system_v import BY_REFERENCE, NOTHING, Eightbytes, Passing, Shape, in_memory
 from strobe.symbols.dwarf.dies import Doubt, bare, children, number, target
 
 _MAX_DEPTH = 32

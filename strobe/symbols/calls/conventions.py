@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from strobe.symbols.calls.abi import Sources, assign
 from strobe.symbols.calls.entry_sources import Seen, seen_at_entry
 from strobe.symbols.calls.prototypes import Prototypes
+from strobe.symbols.calls.system_v import Sources, assign
 from strobe.symbols.dwarf.debug_info import DebugInfo
 from strobe.symbols.dwarf.signature_rows import SignatureRow
 from strobe.symbols.function_table import FunctionTable

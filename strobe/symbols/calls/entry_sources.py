@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from strobe.dataclass import dataclass
-from strobe.symbols.calls.abi import DWARF_TO_SOURCE, STACK, Sources
+from strobe.symbols.calls.system_v import DWARF_TO_SOURCE, STACK, Sources
 
 # DWARF 5, section 7.7.1
 _OP_REG0 = 0x50

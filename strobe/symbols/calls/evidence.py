@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from strobe.symbols import names
-from strobe.symbols.calls.abi import Shape, Sources, result_sources
 from strobe.symbols.calls.call_sites import CallSites
 from strobe.symbols.calls.conventions import Conventions, contradicts, seen_in
 from strobe.symbols.calls.entry_sources import Seen
@@ -18,6 +17,7 @@ from strobe.symbols.calls.optimization import (
     shows_convention,
 )
 from strobe.symbols.calls.prototypes import Prototype, Prototypes
+from strobe.symbols.calls.system_v import Shape, Sources, result_sources
 from strobe.symbols.dwarf.debug_info import DebugInfo
 from strobe.symbols.dwarf.dies import Doubt
 from strobe.symbols.dwarf.signature_rows import SignatureRow

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from strobe.symbols.calls.abi import INTEGER_REGISTERS, NOTHING, ONE_FLOAT, ONE_INTEGER, Passing, Shape, Sources
 from strobe.symbols.calls.entry_sources import Seen
+from strobe.symbols.calls.system_v import INTEGER_REGISTERS, NOTHING, ONE_FLOAT, ONE_INTEGER, Passing, Shape, Sources
 
 _COMPLETE_RUSTC = (1, 95)  # seen: it lists parameters without name (`_`, a closure's own), as older ones did not
 Assigned = Sequence[Sources | None]

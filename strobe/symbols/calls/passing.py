@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from elftools.dwarf.die import DIE
 
-from strobe.symbols.calls.abi import BY_REFERENCE, IN_X87, NOTHING, ONE_FLOAT, ONE_VECTOR, TWO_INTEGERS, Passing, Shape
 from strobe.symbols.calls.classes import class_shape, elements_of
 from strobe.symbols.calls.copies import CLASS_TAGS
 from strobe.symbols.calls.scalars import COMPLEX_FLOAT, IN_ONE_WORD, is_vector, scalar_shape, size_of
+from strobe.symbols.calls.system_v import (
+    BY_REFERENCE,
+    IN_X87,
+    NOTHING,
+    ONE_FLOAT,
+    ONE_VECTOR,
+    TWO_INTEGERS,
+    Passing,
+    Shape,
+)
 from strobe.symbols.dwarf.dies import Doubt, bare, children, number, target, text
 
 _FAT_MEMBERS = ({"data_ptr", "length"}, {"pointer", "vtable"})

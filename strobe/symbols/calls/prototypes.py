@@ -6,9 +6,9 @@ from elftools.dwarf.die import DIE
 
 from strobe.dataclass import dataclass
 from strobe.model import Capture, ValueKind, ValueType
-from strobe.symbols.calls.abi import INTEGER_REGISTERS, Passing, Shape, Sources, assign
 from strobe.symbols.calls.captures import of_parameter, of_result
 from strobe.symbols.calls.passing import returned_shape, shape_of
+from strobe.symbols.calls.system_v import INTEGER_REGISTERS, Passing, Shape, Sources, assign
 from strobe.symbols.dwarf.debug_info import DebugInfo
 from strobe.symbols.dwarf.dies import bare, number, target
 from strobe.symbols.dwarf.signature_rows import SignatureRow, TypeKey

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from elftools.dwarf.die import DIE
 
-from strobe.symbols.calls.abi import (
+from strobe.symbols.calls.system_v import (
     NOTHING,
     ONE_FLOAT,
     ONE_INTEGER,

@@ -8,9 +8,9 @@ from contextlib import suppress
 from strobe.dataclass import dataclass, replace
 from strobe.model import FunctionSymbol, Parameter
 from strobe.symbols import names
-from strobe.symbols.calls.abi import Passing, Sources, result_sources
 from strobe.symbols.calls.evidence import Evidence
 from strobe.symbols.calls.prototypes import Prototype, Prototypes
+from strobe.symbols.calls.system_v import Passing, Sources, result_sources
 from strobe.symbols.dwarf.debug_info import DebugInfo
 from strobe.symbols.dwarf.dies import Doubt
 from strobe.symbols.dwarf.signature_rows import SignatureRow

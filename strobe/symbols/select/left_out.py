@@ -9,7 +9,7 @@ from pathlib import Path
 from strobe.errors import enumerated, failure
 from strobe.model import FunctionSymbol
 from strobe.symbols.module_symbols import ModuleSymbols
-from strobe.symbols.select.hooking import is_start_code
+from strobe.symbols.select.never_hooked import is_start_code
 
 _SHOWN = 5  # names in one warning
 _ADVICE = "A probe at NAME:inlined records them there; built with -fno-inline they are calls."

@@ -24,7 +24,6 @@ from strobe.symbols.function_table import FunctionTable
 from strobe.symbols.module_symbols import ModuleSymbols
 from strobe.symbols.names import SCOPE, Unbalanced, check_brackets, scoped
 from strobe.symbols.select.allocators import ALLOCATORS, is_allocator
-from strobe.symbols.select.hooking import is_system_runtime, unsafe_reason
 from strobe.symbols.select.left_out import (
     debug_warning,
     elsewhere,
@@ -35,6 +34,7 @@ from strobe.symbols.select.left_out import (
 )
 from strobe.symbols.select.linear_regex import LinearRegex, RegexError
 from strobe.symbols.select.nearest import nearest_files, nearest_functions
+from strobe.symbols.select.never_hooked import is_system_runtime, unsafe_reason
 
 _SHOWN = 5  # names in one warning
 _SELECTORS = "@usercode, @file:TEXT, @lib:NAME, @heap"

@@ -435,6 +435,7 @@ def _signed(value: int, size: int) -> int:
 
 
 def character(code: int) -> str:
+    """As C writes it, in quotes: 'a', '\\n', '\\xff'."""
     if code in ESCAPES:
         return f"'{ESCAPES[code]}'"
     return f"'{chr(code)}'" if 0x20 <= code < 0x7F or 0xA0 <= code < 0xD800 else f"'\\x{code:02x}'"

@@ -8,8 +8,8 @@ from pathlib import PurePath
 from strobe import _abi
 from strobe.dataclass import dataclass
 from strobe.errors import failure
-from strobe.symbols.calls.abi import DWARF_TO_SOURCE, STACK
 from strobe.symbols.calls.signature import CallValues, PassedValue
+from strobe.symbols.calls.system_v import DWARF_TO_SOURCE, STACK
 from strobe.symbols.dwarf.locations import (
     AtAddress,
     AtCfa,

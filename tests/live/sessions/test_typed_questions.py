@@ -11,7 +11,7 @@ from support.sessions import Build, status
 
 import strobe
 from strobe.errors import StrobeError
-from strobe.mcp.tools import event_json
+from strobe.mcp.answers import event_json
 from strobe.model import EventFilter, LaunchSpec, ReturnMatch, TextMatch
 from strobe.session import Session, SessionManager
 

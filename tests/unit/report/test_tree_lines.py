@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 
-from strobe.mcp.tools import tree_json
+from strobe.mcp.answers import tree_json
 from strobe.model import Argument, Event
 from strobe.report.shortened import shortened
 from strobe.values.decode import text

@@ -8,7 +8,7 @@ import struct
 import pytest
 
 from strobe.model import Capture, CaptureKind, Enumerator, Text, ValueKind, ValueType
-from strobe.symbols.calls.abi import (
+from strobe.symbols.calls.system_v import (
     BY_REFERENCE,
     ONE_FLOAT,
     ONE_INTEGER,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from strobe.mcp import results
-from strobe.mcp.tools import event_json, totals_json
+from strobe.mcp.answers import event_json, totals_json
 from strobe.model import EventFilter, not_looked_at
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from strobe.dataclass import replace
 from strobe.errors import failure
 from strobe.mcp import results
-from strobe.mcp.tools import ended_json, event_json
+from strobe.mcp.answers import ended_json, event_json
 from strobe.model import EventFilter, TextMatch, Totals
 
 if TYPE_CHECKING:

@@ -8,9 +8,8 @@ import sys
 from typing import Any
 
 from strobe.mcp import results
-from strobe.mcp.results import clipped, clipped_value
-from strobe.mcp.tools import folding
-from strobe.mcp.tools.parameters import shortened
+from strobe.mcp.answers import folding
+from strobe.mcp.results import clipped, clipped_value, shortened
 from strobe.model import Argument, Event, EventPage
 from strobe.timeline.decode import captured
 from strobe.values.decode import text

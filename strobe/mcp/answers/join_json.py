@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from strobe.errors import failure
 from strobe.mcp import results
+from strobe.mcp.answers import event_json, totals_json
+from strobe.mcp.results import bounded
 from strobe.mcp.schema import Array, Boolean, Record, Text
-from strobe.mcp.tools import event_json, totals_json
-from strobe.mcp.tools.parameters import Expressions, bounded
+from strobe.mcp.tools.parameters import Expressions
 from strobe.model import EventFilter, EventPage, not_looked_at
 
 if TYPE_CHECKING:

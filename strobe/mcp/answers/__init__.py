@@ -1,0 +1,1 @@
+"""What tools answer with, as JSON; a tool itself is a file in strobe/mcp/tools."""
