@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import closing
 from typing import TextIO
 
@@ -23,5 +24,10 @@ def export(session_id: str, output: TextIO) -> None:
     from strobe.report.chrome_trace import document
 
     with closing(SessionManager()) as manager, announced("writing"):
-        for text in document(manager.get(session_id)):
-            output.write(text)
+        try:
+            output.writelines(document(manager.get(session_id)))
+            output.flush()
+        except OSError as error:
+            if output.name == sys.stdout.name:
+                raise  # what that means is said for all commands
+            raise click.ClickException(f"'{output.name}' could not be written: {error.strerror}") from error

@@ -7,6 +7,7 @@ do, so nobody may cache them.
 from __future__ import annotations
 
 import os
+from collections import deque
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
@@ -15,6 +16,7 @@ from strobe.mcp import endpoint, results
 from strobe.mcp.jsonrpc import ProtocolError, RequestId
 from strobe.mcp.registry import Context
 from strobe.model import EventFilter
+from strobe.timeline.moments import event_id, event_number
 
 if TYPE_CHECKING:
     from strobe.session import Session
@@ -22,8 +24,11 @@ if TYPE_CHECKING:
 NOT_FOUND = -32002  # until 2025-11-25; from then on it is INVALID_PARAMS
 NEWEST_EVENTS = 10_000
 NEWEST_LINES = 5_000
+OUTPUT_BYTES = 4 << 20
 LOG_BYTES = 64 << 10
 LISTED_SESSIONS = 20
+
+_LINES_AT_ONCE = 100
 
 _LOG = "strobe://log"
 _SESSION = "strobe://sessions/"
@@ -31,7 +36,7 @@ _JSON, _TEXT = "application/json", "text/plain"
 _OF_A_SESSION = {
     "trace.json": (_JSON, f"Flame chart for Perfetto or speedscope, the newest {NEWEST_EVENTS:,} events; all of them: "
                    "strobe export"),
-    "output.txt": (_TEXT, f"What it printed, the newest {NEWEST_LINES:,} lines"),
+    "output.txt": (_TEXT, f"What it printed, the newest {NEWEST_LINES:,} lines, and 4 MiB"),
 }  # fmt: skip
 
 
@@ -89,11 +94,16 @@ def _trace(session: Session) -> str:
 
 
 def _output(session: Session) -> str:
-    lines = [
-        event for kind in ("stdout", "stderr") for event in session.last(EventFilter(event_type=kind), NEWEST_LINES)
-    ]
-    lines.sort(key=lambda event: int(event.id.rpartition("-")[2]))
-    return "".join(event.text or "" for event in lines[-NEWEST_LINES:])
+    wanted, held, size = EventFilter(text=""), deque[str](), 0
+    while len(held) < NEWEST_LINES and (events := session.last(wanted, _LINES_AT_ONCE)):
+        for event in reversed(events):
+            size += len(event.text or "")
+            if held and size > OUTPUT_BYTES:
+                return "".join(held)
+            held.appendleft(event.text or "")
+        before = event_number(session.id, events[0].id) - 1
+        wanted = EventFilter(text="", to_event=event_id(session.id, before))
+    return "".join(held)
 
 
 def _end_of(path: str) -> str:

@@ -281,7 +281,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def _check(self) -> None:
         """Raises _Refused for another path, a page of another site in a browser, and who has not the token."""
-        if urllib.parse.urlsplit(self.path).path != PATH:
+        if self._asked_path() != PATH:
             raise _Refused(HTTPStatus.NOT_FOUND, f"The endpoint is {PATH}")
         origin = self.headers.get("Origin")
         if origin is not None and not self._is_own(origin):
@@ -292,6 +292,11 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             raise _Refused(HTTPStatus.UNAUTHORIZED, text, **{"WWW-Authenticate": "Bearer"})
         self._is_known = True
         self._received.deadline = time.monotonic() + IDLE_SECONDS
+
+    def _asked_path(self) -> str | None:
+        with contextlib.suppress(ValueError):  # "http://[/"
+            return urllib.parse.urlsplit(self.path).path
+        return None
 
     def _is_own(self, origin: str) -> bool:
         try:

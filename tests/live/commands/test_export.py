@@ -128,3 +128,15 @@ def test_there_is_no_such_session() -> None:
     done = subprocess.run([*STROBE, "export", "none"], capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("strobe: SESSION_NOT_FOUND")
+
+
+def test_a_file_that_cannot_be_written_is_named(build_program: Callable[..., Path]) -> None:
+    session = kept(["-t", "shop::*"], build_program("ledger", "-O1"), "3")
+    for more, said in (
+        (["-o", "/dev/full"], "Error: '/dev/full' could not be written: No space left on device\n"),
+        ([], "strobe: standard output could not be written: No space left on device\n"),
+    ):
+        with open("/dev/full", "w") as full:  # noqa: PTH123
+            command = [*STROBE, "export", session, *more]
+            done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+        assert (done.returncode, done.stderr) == (1, said)

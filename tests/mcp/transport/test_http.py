@@ -165,6 +165,7 @@ def test_answers_are_valid_to_the_letter(served: Http) -> None:
         (411, {"Content_Length": "-1"}),
         (400, {"MCP_Protocol_Version": "1999-01-01"}),
         (404, {"path": "/"}),
+        (404, {"path": "http://[::1/mcp"}),
         (405, {"method": "GET"}),
         (200, {"method": "DELETE"}),
         (501, {"method": "PUT"}),
