@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from contextlib import closing
-from typing import TypeVar, get_args
+from typing import TYPE_CHECKING, TypeVar, get_args
 
 import click
 
 from strobe.cli import completion
+from strobe.cli.output.event_line import what_happened
+from strobe.cli.output.joined_events import joined_lines
 from strobe.cli.output.json_form import dumps, event_json, loss_json, totals_json
 from strobe.cli.output.progress import announced
 from strobe.cli.output.tables import table, totals_table
@@ -23,6 +25,9 @@ from strobe.session import Session, SessionManager
 from strobe.session.answers import Ending
 from strobe.session.probes.text_form import expressions_of
 from strobe.session.questions import is_one
+
+if TYPE_CHECKING:
+    from strobe.session.questions.joining import Join
 
 _TYPES: tuple[EventType, ...] = get_args(EventType)
 KINDS = {"function_enter": "enter", "function_exit": "exit", "variable_snapshot": "values"}
@@ -82,6 +87,21 @@ def _read(parse: Callable[[str, str], _T], text: str, param: click.Parameter) ->
     "--around", metavar="EVENT_ID", help="What happened before and after this event, in its thread and others."
 )
 @click.option(
+    "--join-before",
+    metavar="EXPRESSION",
+    help="With each event the newest one before it in its thread for which this holds: '$label == \"moved\"'.",
+)
+@click.option("--join-after", metavar="EXPRESSION", help="The same, the next one behind it.")
+@click.option(
+    "--join-on",
+    multiple=True,
+    metavar="EXPRESSIONS",
+    help="What both have alike: 'key', or 'key == node->key', on the right of the other one; may be repeated.",
+)
+@click.option("--join-select", multiple=True, metavar="EXPRESSION", help="This value of the other one.")
+@click.option("--join-any-thread", is_flag=True, help="The other one may be of another thread.")
+@click.option("--join-missing", is_flag=True, help="Only events that have no other one.")
+@click.option(
     "--group-by",
     metavar="GROUP",
     shell_complete=completion.groups,
@@ -111,6 +131,12 @@ def query(
     desc: bool,
     last: int | None,
     around: str | None,
+    join_before: str | None,
+    join_after: str | None,
+    join_on: tuple[str, ...],
+    join_select: tuple[str, ...],
+    join_any_thread: bool,
+    join_missing: bool,
     group_by: str | None,
     as_json: bool,
 ) -> None:
@@ -118,6 +144,9 @@ def query(
 
     `strobe sessions` lists what there is. Times count from the start of the session.
     """
+    join = _joined(join_before, join_after, join_on, join_any_thread, join_select, join_missing)
+    if join is not None and (around is not None or group_by is not None or after is not None):
+        raise click.UsageError("--join-before and --join-after do not go with --around, --group-by or --after")
     named = TextMatch(function, contains, matches) if function or contains or matches else None
     wanted = EventFilter(
         event_type=event_type,
@@ -141,7 +170,9 @@ def query(
         ended = session.ended()  # before the query: what ended then is complete
         if inside is not None:
             wanted = replace(wanted, inside=Inside(TextMatch(one_of=_named(session, inside)), inside_where))
-        if around is not None:
+        if join is not None:
+            lines = joined_lines(session, wanted, join, last is not None, as_json)
+        elif around is not None:
             lines = _around(session, around, wanted, as_json)
         elif group_by is not None:
             lines = _grouped(session, wanted, group_by, ended, as_json)
@@ -149,6 +180,21 @@ def query(
             lines = events_lines(session, wanted, ended, last is not None, as_json)
     for line in lines:
         click.echo(line)
+
+
+def _joined(
+    before: str | None, after: str | None, on: tuple[str, ...], any_thread: bool, select: tuple[str, ...], missing: bool
+) -> Join | None:
+    if before is None and after is None:
+        if on or select or any_thread or missing:
+            raise click.UsageError("--join-before or --join-after says which other events are meant")
+        return None
+    if before is not None and after is not None:
+        raise click.UsageError("the other event is before or after: --join-before or --join-after")
+    from strobe.session.questions.joining import Join
+
+    told = tuple(expression for text in on for expression in expressions_of(text))
+    return Join(before or after or "", told, after is not None, any_thread, select, missing)
 
 
 def _grouped(session: Session, wanted: EventFilter, group_by: str, ended: Ending | None, as_json: bool) -> list[str]:
@@ -253,23 +299,7 @@ def _cell(values: dict[str, object], expression: str) -> str:
 def _row(event: Event) -> tuple[str, ...]:
     kind = KINDS.get(event.event_type, event.event_type)
     thread = f"{event.thread_name} {event.thread_id}" if event.thread_id else ""
-    return (wording.moment(event.timestamp_ns), thread, kind, _what(event))
-
-
-def _what(event: Event) -> str:
-    if event.event_type == "function_enter":
-        return f"{event.function}({wording.arguments(event.arguments)}){wording.watches(event.watch_values)}"
-    if event.event_type == "probe":
-        values = ", ".join(f"{name}={wording.value(value)}" for name, value in (event.watch_values or {}).items())
-        said = values if event.text is None else wording.one_line(event.text)
-        return f"{event.label} in {event.function}  {said}".rstrip()
-    if event.event_type == "function_exit":
-        result = "" if event.return_value is None else f" = {wording.value(event.return_value)}"
-        time = wording.duration(event.duration_ns or 0)
-        return f"{event.function}{result}  {time}{wording.watches(event.watch_values)}"
-    return (
-        wording.one_line(event.text or "") if event.text is not None or event.values is None else snapshots.line(event)
-    )
+    return (wording.moment(event.timestamp_ns), thread, kind, what_happened(event))
 
 
 def _below(page: EventPage, cursor: str | None) -> list[str]:

@@ -22,6 +22,8 @@ SPECIAL = (
     *("$return", "$thread", "$threadName", "$pid", "$time", "$depth", "$function", "$line", "$file", "$caller"),
     *("$duration", "$type", "$label"),
 )
+MOMENTS = (*SPECIAL, "$text")
+"""What is known of each event; other names with $ are of watches and of what probes show, as `$rdi`."""
 PLAIN = {name.removeprefix("$"): name for name in SPECIAL} | {"text": "$text"}
 """What may be written without $ where nothing else is called so."""
 
@@ -81,10 +83,10 @@ def _all_names(node: Expression, bound: frozenset[str]) -> Iterator[Name]:
 
 def _check(node: Name, known: Known, labels: dict[str, str], names: set[str], watches: set[str]) -> None:
     name = node.name
-    if name.startswith("$"):
-        if name not in (*SPECIAL, "$text"):
-            raise _unknown(node.at, name, "there is no", SPECIAL, len(name))
+    if name in MOMENTS:
         names.add(name)
+    elif name.startswith("$") and name not in labels:
+        raise _unknown(node.at, name, "there is no", (*SPECIAL, *known.watches), len(name))
     elif name in known.arguments:
         names.add(name)
     elif name in labels:

@@ -376,8 +376,10 @@ def chosen(value: Normal, other: Normal) -> Normal:
     return converted(value, other)[0]
 
 
-def cast(kind: str, value: Normal) -> int | float | bool:
-    """As C converts a number: integers wrap."""
+def cast(kind: str, value: Normal) -> Normal:
+    """As C converts a number: integers wrap. An address stays one where its type has all of its bits."""
+    if kind == "u64" and isinstance(value, Pointer) and value.address is not None:
+        return Pointer(value.address, value.name)
     if kind == "bool":
         return truth(value)
     found = number(value)

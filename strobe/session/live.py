@@ -173,6 +173,7 @@ class LiveSession(Session):
         probe: Sequence[Probe] = (),
         unprobe: Sequence[str] = (),
         anyway: bool = False,
+        is_one_of_several: bool = False,
     ) -> TraceAnswer:
         project_root = self.record().project_root
         added = {pattern.text: pattern for pattern in parse_all(add, project_root)}
@@ -196,6 +197,7 @@ class LiveSession(Session):
             warnings += self._change_watches(watch, unwatch, is_all=not (add or remove or unwatch))
             self._apply()
             warnings += self._change_probes(probe, unprobe, anyway)
+            warnings += [] if is_one_of_several else self.inexact_probes(probe)
             if where is not None:
                 self._check_condition(where, *before)
             warnings += self._drop_unread(watch, is_all=not (add or remove or unwatch))
@@ -233,8 +235,12 @@ class LiveSession(Session):
                 said += probes.add(one, modules, self._scope, self.record().project_root, anyway=anyway)
         except ProcessLookupError as error:
             raise self.gone() from error
-        inexact = probes.inexact([one.name for one in probe])
-        return [*said, inexact] if inexact else said
+        return said
+
+    def inexact_probes(self, probe: Sequence[Probe]) -> list[str]:
+        """What is to be said, once, of those of them that are lines of optimized code."""
+        told = "" if self._probes is None else self._probes.inexact([one.name for one in probe])
+        return [told] if told else []
 
     def _unrecorded(self, numbers: Collection[int]) -> set[int]:
         """Those of removed probes with which nothing was recorded, and will not be: a forked child goes on with the

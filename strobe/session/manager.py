@@ -122,6 +122,7 @@ class SessionManager:
             for added in probe:
                 with refusals.collecting():
                     self._probe(session, added, probes_ok)
+            self._add_warnings(session, session.inexact_probes([*(staged.probes if staged else ()), *probe]))
             self._store.add_warnings(record.id, warnings)
             if check is not None and not refusals.found:  # what is waited for may be what could not be traced
                 check(session)
@@ -140,10 +141,15 @@ class SessionManager:
     def _probe(self, session: LiveSession, probe: Probe, anyway: bool) -> None:
         """What is to be said of this one stays, whatever the answer to the next one says. Raises as Session.trace."""
         before = session.launch_answer
-        answer = session.trace(probe=[probe], anyway=anyway)
-        self._store.add_warnings(session.id, answer.warnings)
-        said = [] if before is None else before.warnings
-        session.launch_answer = replace(answer, warnings=list(dict.fromkeys([*said, *answer.warnings])))
+        answer = session.trace(probe=[probe], anyway=anyway, is_one_of_several=True)
+        session.launch_answer = replace(answer, warnings=[] if before is None else before.warnings)
+        self._add_warnings(session, answer.warnings)
+
+    def _add_warnings(self, session: LiveSession, said: Sequence[str]) -> None:
+        self._store.add_warnings(session.id, list(said))
+        answer = session.launch_answer
+        if answer is not None:
+            session.launch_answer = replace(answer, warnings=list(dict.fromkeys([*answer.warnings, *said])))
 
     def _trace(
         self,

@@ -42,6 +42,12 @@ def test_one_call_from_the_question_to_the_answer(wire: Wire, build_program: Bui
     assert {one["value"]: one["count"] for one in groups} == {"late": 3, FREED: 8}
 
 
+def test_a_warning_of_several_probes_is_one(wire: Wire, build_program: Build) -> None:
+    answer = launch(wire, build_program("pool", "-O2"), {"at": TAKEN, "label": "taken"}, {"at": FREED}, {"at": "main"})
+    (warning,) = [one for one in answer["warnings"] if "instructions ran" in one]
+    assert warning.startswith(f"Probes 'taken', '{FREED}' count how often their instructions ran: the code is optimized")
+
+
 def test_a_probe_that_means_nothing_refuses_the_launch(wire: Wire, build_program: Build) -> None:
     program = build_program("pool", "-O0")
     said = wire.bad("debug_launch", command=str(program), projectRoot=ROOT, probes=[{"at": "pool.cpp:1"}])

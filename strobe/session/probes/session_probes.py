@@ -158,8 +158,11 @@ class SessionProbes:
         names = [f"'{label}'" for label in labels if (one := self._active.get(label)) is not None and not one.is_exact]
         if not names:
             return ""
-        subject = f"Probe {names[0]} counts" if len(names) == 1 else f"Probes {', '.join(names)} count"
-        return f"{subject} how often its instructions ran: the code is optimized, so its line may run without them."
+        if len(names) == 1:
+            told = f"Probe {names[0]} counts how often its instructions ran"
+            return f"{told}: the code is optimized, so its line may run without them."
+        told = f"Probes {', '.join(names)} count how often their instructions ran"
+        return f"{told}: the code is optimized, so a line may run without them."
 
     def remove(self, label: str) -> bool:
         """Whether there was one."""

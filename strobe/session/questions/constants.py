@@ -7,7 +7,7 @@ from typing import Any
 
 from strobe.dataclass import dataclass
 from strobe.expressions.evaluation import Undecided
-from strobe.expressions.names import PLAIN, Known
+from strobe.expressions.names import MOMENTS, PLAIN, Known
 from strobe.expressions.normal import Absent, NamedNumber, Normal
 from strobe.model import Enumerator, FunctionSymbol
 from strobe.timeline.reader import Thread
@@ -49,7 +49,7 @@ class Constants:
         if name in OF_FUNCTION:
             self.is_general = False
             return self._of_function(name)
-        if name.startswith("$"):
+        if name.startswith("$") and (name in MOMENTS or name not in self._labels):
             return self._of_moment(name)
         return self._named(name)
 

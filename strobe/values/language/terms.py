@@ -185,7 +185,7 @@ def extended(number: Number, bits: int) -> Number:
 
 
 def cast(kind: str, value: Number | Float) -> Number | Float:
-    """The number as one of the type `kind`, as Cast has it."""
+    """The number as one of the type `kind`, as Cast has it. An address stays one where that has all of its bits."""
     if kind == "bool":
         return truth(is_not_zero(value) if isinstance(value, Float) else value)
     if kind == "f32":
@@ -198,7 +198,7 @@ def cast(kind: str, value: Number | Float) -> Number | Float:
     if number.constant is not None:
         return constant(wrapped(number.constant, bits, is_signed), of_cast(kind))
     found = number if bits == 64 else cut(number, bits, is_signed)
-    return Number(found.rows, of_cast(kind), found.height)
+    return Number(found.rows, of_cast(kind), found.height, is_address=number.is_address and kind == "u64")
 
 
 def is_not_zero(value: Float) -> Number:

@@ -30,13 +30,13 @@ from strobe.symbols.types.model import VOID, Encoding, Enum, Field, Pointer, Rec
 from strobe.values.lookup.computed import CALLED, Unlocated
 from strobe.values.lookup.context import WORD_BYTES, needs_at_probe, register_number
 from strobe.values.lookup.located import Locator
-from strobe.values.lookup.locations import ValueLocation, step_into
+from strobe.values.lookup.locations import ValueLocation, pointer_to, step_into
 from strobe.values.lookup.scope import Module
 from strobe.values.memory.recipes import Recipe
 
 THIS = "this"
 _MOST_RANGES = 8  # of code in which a variable has a value that are looked at
-_WORD_TYPE = Scalar("unsigned long", 8, None, Encoding.UNSIGNED, None)
+_WORD_TYPE = pointer_to(VOID)  # a register mostly has an address, and other numbers are read in hexadecimal, too
 _DOUBLE_TYPE = Scalar("double", 8, None, Encoding.FLOAT, None)
 _WORDS = {source: register for register, source in DWARF_TO_SOURCE.items()}  # of what registers pass
 
