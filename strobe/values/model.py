@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias
 
+from strobe.model import Text
+
 
 class Char(str):
     """One character of the program; `code` is its number, without a sign. `is_byte`: a char of C."""
@@ -195,6 +197,17 @@ class Problem(str):
     """What stands in place of a value: "<struct>", "<circular ref to gList>", "Address not readable: 0x10"."""
 
     __slots__ = ()
+
+
+class TextAt(Text):
+    """What a `char*` leads to, and the address that this is."""
+
+    def __new__(cls, text: str, address: int) -> TextAt:
+        self = super().__new__(cls, text)
+        self.address = address
+        return self
+
+    address: int
 
 
 # bool, int, float, Text, Enumerator, Char, PointerTo, Record, Variant, Tuple, Rows, Mapping, Pairs, Quantity, Bits,

@@ -41,6 +41,8 @@ def test_a_leak_on_an_error_path(wire: Wire, build_program: Build, level: str) -
     assert [frame.split(" ")[0] for frame in body["stack"][:4]] == ["read_request", "handle", "leak", "main"]
     assert (request["bytes"], request["blocks"]) == (240, 10)
     assert request["stack"][0].startswith("read_request ")
+    earlier = wire.good("debug_query", sessionId=launched["sessionId"], heap={"to": 1})
+    assert "No allocation was recorded up to then" in str(earlier)
 
 
 @LEVELS

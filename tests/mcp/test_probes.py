@@ -45,7 +45,9 @@ def test_one_call_from_the_question_to_the_answer(wire: Wire, build_program: Bui
 def test_a_warning_of_several_probes_is_one(wire: Wire, build_program: Build) -> None:
     answer = launch(wire, build_program("pool", "-O2"), {"at": TAKEN, "label": "taken"}, {"at": FREED}, {"at": "main"})
     (warning,) = [one for one in answer["warnings"] if "instructions ran" in one]
-    assert warning.startswith(f"Probes 'taken', '{FREED}' count how often their instructions ran: the code is optimized")
+    assert warning.startswith(
+        f"Probes 'taken', '{FREED}' count how often their instructions ran: the code is optimized"
+    )
 
 
 def test_a_probe_that_means_nothing_refuses_the_launch(wire: Wire, build_program: Build) -> None:

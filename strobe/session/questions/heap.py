@@ -107,7 +107,7 @@ def heap_report(session: Session, from_ns: int | None = None, to_ns: int | None 
         groups.values(), key=lambda one: (one.grown_size, one.size) if from_ns is not None else (one.size, one.blocks)
     )[::-1]
     blocks, size = sum(one.blocks for one in ordered), sum(one.size for one in ordered)
-    return HeapReport(from_ns, to_ns, blocks, size, ordered, followed.notes(doubts, from_ns))
+    return HeapReport(from_ns, to_ns, blocks, size, ordered, followed.notes(doubts, from_ns, to_ns))
 
 
 def _certain(blocks: Iterable[Block], since: int | None) -> list[Block]:
@@ -260,11 +260,12 @@ class _Followed:
         block = self.live[address] = Block(address, size, leave.timestamp_ns, entry.stack or (), leave.id)
         return [block]
 
-    def notes(self, doubts: _Doubts, from_ns: int | None) -> list[str]:
+    def notes(self, doubts: _Doubts, from_ns: int | None, to_ns: int | None) -> list[str]:
         found = []
         since = doubts.since_ns
         if not self._calls:
-            found.append("No allocation was recorded: trace @heap from the launch on.")
+            until = "" if to_ns is None else " up to then"
+            found.append(f"No allocation was recorded{until}: trace @heap from the launch on.")
         if since is not None:
             older = sum(one.time_ns < since for one in self.live.values())
             found.append(

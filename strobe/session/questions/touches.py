@@ -12,7 +12,7 @@ from strobe.timeline.decode.captured import words_of
 from strobe.timeline.scan import Row
 from strobe.values.decode.recorded import Block, blocks_of, items_of
 from strobe.values.memory.recipes import OK
-from strobe.values.model import Mapping, Pairs, PointerTo, Record
+from strobe.values.model import Mapping, Pairs, PointerTo, Record, TextAt
 
 _MOST = 8  # of one event that are shown
 _WORD = 8
@@ -121,7 +121,7 @@ def _look_at(address: int, words: Sequence[int], at: int, value: Parameter, foun
 
 def _paths(address: int, value: Any, path: str, depth: int) -> Iterator[str]:
     """Pointers to the address among decoded values."""
-    if isinstance(value, PointerTo):
+    if isinstance(value, PointerTo | TextAt):
         if value.address == address:
             yield path
     elif isinstance(value, str) and value.startswith("0x") and value.partition(" ")[0] == f"{address:#x}":
@@ -153,7 +153,7 @@ def _parts(value: Any, path: str) -> Iterator[tuple[str, Any]]:
 
 def _add_pointers(value: Any, path: str, depth: int, found: dict[int, str]) -> None:
     """Where what was followed lies: the address, and the path of a pointer to it."""
-    if isinstance(value, PointerTo) and value.to is not None:
+    if isinstance(value, TextAt) or (isinstance(value, PointerTo) and value.to is not None):
         found.setdefault(value.address, path)
     if depth:
         for name, part in _parts(value, path):

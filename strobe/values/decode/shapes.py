@@ -16,7 +16,7 @@ from strobe.model import Text, ValueKind, ValueType
 from strobe.timeline.decode import floats
 from strobe.timeline.decode.captured import value_of_bytes
 from strobe.values.memory.recipes import BROKEN, CUT, FULL, MISSING, NULL, OK, Item, Recipe
-from strobe.values.model import Char, PointerTo, Problem, Shown, Unread
+from strobe.values.model import Char, PointerTo, Problem, Shown, TextAt, Unread
 
 _ENCODINGS = {1: "utf-8", 2: "utf-16-le", 4: "utf-32-le"}
 _CUT = "…"
@@ -168,7 +168,7 @@ class TextPointer(Leading):
         item = decoding.next()
         address = int.from_bytes(part.take(8), "little")
         if item.is_there:
-            return text_of(item.data, self.width, item.status == CUT)
+            return TextAt(text_of(item.data, self.width, item.status == CUT), address)
         return PointerTo(address) if item.status in (NULL, FULL) else Unread(address)
 
 

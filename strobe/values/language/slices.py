@@ -5,6 +5,7 @@ from __future__ import annotations
 from strobe.dataclass import replace
 from strobe.expressions import syntax
 from strobe.expressions.syntax import ExpressionError
+from strobe.symbols.types.model import Pointer
 from strobe.values.language.compiler import Compiler
 from strobe.values.language.loops import sliced
 from strobe.values.language.scans import count_of, stride_of
@@ -20,6 +21,9 @@ def row(compiler: Compiler, node: syntax.Slice) -> ValueLocation:
         count = count_of(compiler, node.of, whole, over.first, over.end)
         element = compiler.location_at(compiler.path(node.of), over.first)
         stride = stride_of(compiler, whole, element)
+    if not stride and isinstance(whole.type.bare, Pointer):
+        reason = f"it is {whole.type.name}, which does not say how large an element is"
+        raise ExpressionError(node.of.at, reason, "((char*)p)[0..n]")
     if not stride:
         reason = f"the elements of {whole.type.name} do not lie one after the other"
         raise ExpressionError(node.of.at, reason, "v, v[3], any(x in v: x > 0)")

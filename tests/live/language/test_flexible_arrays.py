@@ -51,7 +51,7 @@ def test_others_have_as_many_as_they_say(launch: Launch, build_program: Build) -
         launch(program, probe=["look : none->fixed[2]"])
     with pytest.raises(StrobeError, match="does not say how many there are"):
         launch(program, probe=["look if any(x in one->text: x == 1)"])
-    with pytest.raises(StrobeError, match=r"it is void\*, and only a part of a text is a value"):
+    with pytest.raises(StrobeError, match=r"it is void\*, which does not say how large an element is"):
         launch(program, probe=["look : raw[0..count]"])
     session = launch(program, probe=["look : none->fixed[count]"])
     outcome(session)

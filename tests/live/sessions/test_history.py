@@ -101,3 +101,15 @@ def test_the_command_line(session: Session) -> None:
     (event,) = json.loads(result.stdout)["events"]
     assert (event["function"], event["places"]) == ("list::drop", ["node"])
     assert "is no address" in CliRunner().invoke(history_command.history, [session.id, "second"]).output
+
+
+def test_texts_that_members_point_to_are_named(launch: Launch, build_program: Build) -> None:
+    """`char*` in a structure: its path, not where it lies."""
+    session = launch(build_program("slices", "-O0"), patterns=["Pool::add"], sampling="off", depth=3)
+    assert status(session) == 0
+    (event, *_) = session.query(EventFilter(event_type="function_enter", where="this->used == 1", limit=1)).events
+    pool = next(one.value for one in event.arguments or () if one.name == "this")
+    address = pool.to["nodes"].to["name"].address
+    page = session.query(EventFilter(address=address, limit=3))
+    assert page.places is not None
+    assert "this->nodes->name" in page.places[-1]
