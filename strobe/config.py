@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from pathlib import Path
 
 from strobe.dataclass import dataclass
 from strobe.errors import failure
+from strobe.low_descriptors import none_left
 from strobe.private_folder import make_private
 
 SETTINGS_FILE = "settings.json"
@@ -49,6 +51,8 @@ def create_home(path: Path) -> Path:
     try:
         make_private(path)
     except OSError as error:
+        if error.errno == errno.EMFILE:
+            raise none_left(path) from error
         raise failure("home_unusable", path=path, reason=error.strerror) from error
     return path
 

@@ -11,11 +11,20 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+from strobe.errors import StrobeError, failure
+
 _FIRST, _END = 3, 64
 _LEAST_LIMIT = 512  # of descriptors: else none are taken
 _FRIDAS = "/memfd:frida-"  # files that Frida has open here, and that a program inherits
 _reserved: list[int] = []
 _lock = threading.Lock()
+
+
+def none_left(path: str | os.PathLike[str]) -> StrobeError:
+    """limit_too_low, where `path` could not be opened because this process may have no more open files (EMFILE)."""
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    facts = {"what": "open files", "option": "-n", "limit": f"{limit}, too few to open '{path}'", "needed": "64"}
+    return failure("limit_too_low", **facts)
 
 
 def reserve() -> None:

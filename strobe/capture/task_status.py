@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
 _STRICT = "1"
+_PF_EXITING = 4  # of the kernel's flags of a task
 
 
 def blocked_signals(pid: int, thread: int) -> int:
@@ -29,6 +31,26 @@ def filters_calls(pid: int) -> bool:
             if theirs.get("Seccomp", "0") == _STRICT or _filters(theirs) > own:
                 return True
     return False
+
+
+def is_ending(pid: int) -> bool:
+    """Whether every thread of the process is at its end, or is to be by a signal that the kernel has sent it: so it is
+    from exit_group on until the process is gone, and where that is gone."""
+    try:
+        tasks = list(Path(f"/proc/{pid}/task").iterdir())
+    except OSError:
+        return True
+    return all(_is_task_ending(task) for task in tasks)
+
+
+def _is_task_ending(task: Path) -> bool:
+    try:
+        words = (task / "stat").read_text().rpartition(")")[2].split()
+        fields = _fields(task / "status")
+    except OSError:
+        return True
+    pending = int(fields["SigPnd"], 16) | int(fields["ShdPnd"], 16)
+    return words[0] in "ZX" or bool(int(words[6]) & _PF_EXITING) or bool(pending & 1 << (signal.SIGKILL - 1))
 
 
 def is_traced(pid: int, threads: Iterable[int] | None = None) -> bool | None:

@@ -31,6 +31,7 @@ CONNECT_SECONDS = 15.0
 
 _RETRY_SECONDS = 0.002
 _START_AGAIN_SECONDS = 2.0
+_STARTING_SECONDS = 45.0  # more, where a daemon has been started and is still on its way: the machine is busy
 _GREETING_LINE_BYTES = 256
 
 
@@ -72,13 +73,18 @@ def _start_and_connect(home: str, start_lock: int, deadline: float) -> socket.so
     """Of several clients at once the one that gets the lock starts the daemon, the others wait for it."""
     start_at = 0.0
     started = 0
-    while time.monotonic() < deadline:
-        link = connect(home, deadline)
+    while True:
+        is_ours = _is_ours(start_lock)
+        is_on_its_way = _is_alive(started) or not is_ours
+        until = deadline + (_STARTING_SECONDS if is_on_its_way else 0)
+        if time.monotonic() >= until and (start_at or not is_ours):
+            break
+        link = connect(home, until)
         if link is not None:
             return link
         # not while the last one is still on its way: on a busy machine that takes seconds, and the second would come
         # when nobody wants it any more
-        if time.monotonic() >= start_at and not _is_alive(started) and _is_ours(start_lock):
+        if time.monotonic() >= start_at and not is_on_its_way:
             started = _start(home)
             start_at = time.monotonic() + _START_AGAIN_SECONDS
         time.sleep(_RETRY_SECONDS)

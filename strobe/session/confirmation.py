@@ -7,6 +7,7 @@ recorder is on and writes into this session's segment. The moment up to which th
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -14,6 +15,7 @@ from functools import partial
 
 from strobe import _core
 from strobe.capture.target import Target
+from strobe.capture.task_status import is_ending
 from strobe.errors import enumerated
 from strobe.session.hooks import Hooks
 from strobe.timeline.store import Store
@@ -24,6 +26,7 @@ _INTERVAL_S = 1.0
 _SHARE = 200  # no more than this part of one core's time goes into looking
 _LOCK_S = 1.0
 _SECOND_LOOK_S = 0.1  # a library that is being unloaded, or a program that is ending, looks the same at first
+_CUT_OFF_FOR_S = 0.9  # less than two looks are apart
 _CHILDREN_AT_ONCE = 8  # looked at each time, all of them in turn
 _SHOWN = 5
 _CUT_OFF = (
@@ -61,6 +64,7 @@ class Confirmation:
         self.last_ticks = 0  # when all was seen to be well
         self._is_off = False
         self._is_cut_off = False
+        self._cut_off_at = math.inf  # when that was seen first, by the monotonic clock
         self._next_child = 0
         self._overwritten_by: set[tuple[int, str]] = set()  # by forked children: process id, function
 
@@ -98,6 +102,16 @@ class Confirmation:
         if _core.Segment(self._segment_path).unreported_libraries:
             self._note_cut_off()
 
+    def _look_at_connection(self) -> None:
+        """A program that is ending has lost its main thread and its descriptors, too, for as long as that takes it on a
+        busy machine: only what is so for a while is told."""
+        if not self._target.is_cut_off():
+            self._cut_off_at = math.inf
+        elif math.isinf(self._cut_off_at):
+            self._cut_off_at = time.monotonic()
+        elif time.monotonic() - self._cut_off_at >= _CUT_OFF_FOR_S and not is_ending(self._target.pid):
+            self._note_cut_off()
+
     def _note_cut_off(self) -> None:
         if not self._is_cut_off:
             self._is_cut_off = True
@@ -105,8 +119,7 @@ class Confirmation:
 
     def _look(self) -> int | None:
         """When all was well, in ticks."""
-        if self._target.is_cut_off():
-            self._note_cut_off()
+        self._look_at_connection()
         now_ticks = _core.ticks() - self._start_ticks
         missing = self._target.look(self._start_ticks)
         if missing is None or missing:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import logging
+import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -17,6 +19,7 @@ from strobe.capture.target import Target
 from strobe.dataclass import replace
 from strobe.errors import Code, StrobeError, command_names, failure, together
 from strobe.limits import PROBES
+from strobe.low_descriptors import none_left
 from strobe.model import LaunchSpec, Probe, ProbeAnswer, Sampling, SessionSummary, TraceAnswer, Watch
 from strobe.session.answers import pending_answer
 from strobe.session.attaching import wait_until_unrecorded
@@ -190,7 +193,7 @@ class SessionManager:
         try:
             session = LiveSession(self._store, record, self._resolver, self._forget, text_bytes)
         except OSError as error:
-            raise failure("no_segment", reason=error) from error
+            raise _no_segment(path, error) from error
         target = None
         try:
             if resolved is None:
@@ -217,7 +220,7 @@ class SessionManager:
                 del self._placed[record.id]
                 continue
             except OSError as error:
-                raise failure("no_segment", reason=error) from error
+                raise _no_segment(path, error) from error
             return record
         raise failure("launch_failed", path=record.binary_path, reason=f"'{record.segment_path}' exists already")
 
@@ -474,3 +477,7 @@ def _input_file(spec: LaunchSpec, folder: Path) -> str | None:
         file.write_text(spec.stdin, encoding="utf-8", errors="surrogateescape")
         return str(file)
     return _NO_INPUT if spec.stdio == "capture" else None
+
+
+def _no_segment(path: str | os.PathLike[str], error: OSError) -> StrobeError:
+    return none_left(path) if error.errno == errno.EMFILE else failure("no_segment", reason=error)

@@ -7,6 +7,8 @@ step takes the write lock first and looks again at what is left to do.
 from __future__ import annotations
 
 import contextlib
+import errno
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +16,7 @@ from pathlib import Path
 import apsw
 
 from strobe.errors import failure
+from strobe.low_descriptors import none_left
 
 DATABASE_FILE = "strobe.db"
 BUSY_TIMEOUT_MS = 10_000
@@ -131,6 +134,7 @@ _MIGRATIONS: tuple[str, ...] = (
 )
 
 
+_DATABASE_FILES = 4  # the database, its log, the log's index, and the folder while one of them is made
 _OTHER_FOLDER = "or set STROBE_HOME to another folder."
 _HINTS: tuple[tuple[type[apsw.Error], str], ...] = (
     (apsw.FullError, f"Free space on its file system, {_OTHER_FOLDER}"),
@@ -155,7 +159,28 @@ def database_errors(home: Path, used: str = "used") -> Iterator[None]:
     except apsw.Error as error:
         hint = next((text for kind, text in _HINTS if isinstance(error, kind)), "")
         path = home / DATABASE_FILE
+        if _are_descriptors_used_up(error):
+            raise none_left(path) from error
         raise failure("database_failed", path=path, used=used, reason=database_reason(error), hint=hint) from error
+
+
+def _are_descriptors_used_up(error: apsw.Error) -> bool:
+    """Of its own files SQLite says only that one cannot be opened. What it had opened before is closed again by now, so
+    there has to be room for all of them."""
+    if os.strerror(errno.EMFILE) in str(error):  # of an extension
+        return True
+    if not isinstance(error, apsw.CantOpenError | apsw.IOError):
+        return False
+    opened: list[int] = []
+    try:
+        while len(opened) < _DATABASE_FILES:
+            opened.append(os.open("/", os.O_PATH | os.O_CLOEXEC))
+    except OSError as refused:
+        return refused.errno == errno.EMFILE
+    finally:
+        for descriptor in opened:
+            os.close(descriptor)
+    return False
 
 
 def database_reason(error: BaseException) -> str:

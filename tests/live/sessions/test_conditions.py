@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -169,6 +170,15 @@ def test_file_systems(run: Run, which: str, strobe_home: Path, tmp_path: Path) -
 @pytest.mark.parametrize(("limit", "streams"), [("ulimit -f 100", ""), ("ulimit -n 20", ""), ("", ">/dev/full")])
 def test_the_demo(run: Run, limit: str, streams: str) -> None:
     check("demo", run("demo", limit, streams))
+
+
+@pytest.mark.parametrize("limit", [8, 9, 10, 12, 14, 16])
+def test_too_few_open_files_are_told_as_that(run: Run, limit: int) -> None:
+    """Whatever is the first to find none left: the home, the database, its extension, Frida."""
+    for command in ("run", "query", "sessions"):
+        status, _, error = run(command, f"ulimit -n {limit}")
+        assert status == 0 or re.search("The limit of open files|Too many open files", error), (command, status, error)
+        assert "STROBE_HOME" not in error
 
 
 def test_a_home_of_another_user(run: Run, strobe_home: Path) -> None:

@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -111,6 +112,15 @@ def test_racing_clients_get_one_daemon(strobe_home: Path) -> None:
         client.communicate(timeout=WAIT_SECONDS)
     assert len(pids) == 1
     assert log(strobe_home).count(" serves ") == 1
+
+
+def test_one_that_is_being_started_is_waited_for(strobe_home: Path) -> None:
+    """Longer than one that runs and does not answer: on a busy machine it begins after that time."""
+    with ThreadPoolExecutor(4) as pool:
+        links = list(pool.map(lambda _: endpoint.establish(str(strobe_home), wait_s=0), range(4)))
+    assert len({endpoint.peer(link)[0] for link in links}) == 1
+    for link in links:
+        link.close()
 
 
 def test_a_home_path_longer_than_a_socket_address(tmp_path: Path) -> None:
