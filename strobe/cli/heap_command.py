@@ -42,21 +42,21 @@ def heap(session_id: str, from_ns: int | None, to_ns: int | None, top: int, as_j
     from strobe.session.questions.heap import heap_report
 
     with closing(SessionManager()) as manager, announced("following allocations"):
-        told = heap_json(heap_report(manager.get(session_id), from_ns, to_ns), top)
+        report = heap_json(heap_report(manager.get(session_id), from_ns, to_ns), top)
     if as_json:
-        click.echo(dumps(told, indent=True))
+        click.echo(dumps(report, indent=True))
         return
-    for line in _lines(told):
+    for line in _lines(report):
         click.echo(line)
 
 
-def _lines(told: dict[str, Any]) -> list[str]:
-    lines = [f"{told['bytes']:,} bytes in {told['blocks']:,} blocks, of {told['stacks']:,} stacks"]
-    for group in told["top"]:
+def _lines(report: dict[str, Any]) -> list[str]:
+    lines = [f"{report['bytes']:,} bytes in {report['blocks']:,} blocks, of {report['stacks']:,} stacks"]
+    for group in report["top"]:
         grown = f"{group['grownBytes']:+,} bytes since, " if "grownBytes" in group else ""
         lines += ["", f"{grown}{group['bytes']:,} bytes in {group['blocks']:,} blocks"]
         lines += [f"    {frame}" for frame in group["stack"]]
         if "newest" in group:
             newest = group["newest"]
             lines.append(f"    the newest: {newest['address']}, {newest['bytes']:,} bytes, event {newest['event']}")
-    return [*lines, *(f"note: {note}" for note in told.get("notes", ()))]
+    return [*lines, *(f"note: {note}" for note in report.get("notes", ()))]

@@ -70,8 +70,8 @@ def uninstall(clients: Sequence[str], project: str | None, dry_run: bool) -> Non
     every = [one for one in CLIENTS.values() if one.file_in(installing.home(), _folder(project)) is not None]
     chosen = [CLIENTS[name] for name in clients] or every
     changes = _changes(chosen, project, installing.removing)
-    told = [one for one in changes if clients or not isinstance(one, Change) or one.is_needed]
-    failed = _apply(told, dry_run, "taken out of", "there is no Strobe in")
+    needed = [one for one in changes if clients or not isinstance(one, Change) or one.is_needed]
+    failed = _apply(needed, dry_run, "taken out of", "there is no Strobe in")
     if not clients:
         failed += _tell_skill(skill.remove(_folder(project) or installing.home(), dry_run))
     _end(failed)

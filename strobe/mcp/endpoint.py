@@ -184,9 +184,9 @@ def _start(home: str) -> int:
     if child:
         os.close(write)
         os.waitpid(child, 0)
-        told = os.read(read, 8)
+        content = os.read(read, 8)
         os.close(read)
-        return int.from_bytes(told, sys.byteorder)
+        return int.from_bytes(content, sys.byteorder)
     try:
         os.setsid()
         pid = os.fork()

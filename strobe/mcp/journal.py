@@ -87,8 +87,8 @@ def lost_answer(line: bytes) -> bytes:
 
     request = json.loads(line)
     result = {"content": [{"type": "text", "text": _LOST}], "isError": True, "resultType": "complete"}
-    told = {"result": result} if request["method"] == "tools/call" else {"error": {"code": -32000, "message": _LOST}}
-    return json.dumps({"jsonrpc": "2.0", "id": request["id"], **told}).encode() + b"\n"
+    outcome = {"result": result} if request["method"] == "tools/call" else {"error": {"code": -32000, "message": _LOST}}
+    return json.dumps({"jsonrpc": "2.0", "id": request["id"], **outcome}).encode() + b"\n"
 
 
 def _lines(held: bytearray, data: bytes) -> list[bytes]:

@@ -93,8 +93,12 @@ def wants_progress(request: Message) -> bool:
 
 def progress(request: Message, tool: str, seconds: float) -> bytes:
     """The line which says that the call of `tool` has been going on for so long."""
-    told = {"progressToken": request.meta[_PROGRESS_KEY], "progress": seconds, "message": f"{tool}: {seconds:g} s"}
-    return jsonrpc.notification("notifications/progress", told)
+    parameters = {
+        "progressToken": request.meta[_PROGRESS_KEY],
+        "progress": seconds,
+        "message": f"{tool}: {seconds:g} s",
+    }
+    return jsonrpc.notification("notifications/progress", parameters)
 
 
 def _resources(request: Message, context: Context, modern: bool) -> dict[str, Any]:

@@ -537,7 +537,7 @@ class LiveSession(Session):
         if status is None or status.signal is None or self._stopping:
             return
         from strobe.session.crashes.crash import CALLS, crash_of
-        from strobe.session.crashes.told import stack_values
+        from strobe.session.crashes.stack_values import stack_values
         from strobe.values.printers.known import ProjectPrinters
 
         segment = _core.Segment(str(self.record().segment_path))

@@ -394,8 +394,8 @@ class AgentLink:
         return True
 
     def _unresponsive(self, since: float) -> StrobeError:
-        told = failure("agent_unresponsive", pid=self._pid, seconds=f"{time.monotonic() - since:.0f}")
-        return Unresponsive(told.code, told.message, told.next_step)
+        error = failure("agent_unresponsive", pid=self._pid, seconds=f"{time.monotonic() - since:.0f}")
+        return Unresponsive(error.code, error.message, error.next_step)
 
     @contextlib.contextmanager
     def _translate_errors(self) -> Iterator[None]:

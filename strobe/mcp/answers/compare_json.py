@@ -153,10 +153,10 @@ def _counts(what: str, here: dict[str, int], there: dict[str, int]) -> Json:
     for name in {**here, **there}:
         one, other = here.get(name, 0), there.get(name, 0)
         if one != other:
-            told = {"function": results.clipped(name, 160), "here": one, "there": other}
-            found.append((min(one, other) / max(one, other), told))
+            row = {"function": results.clipped(name, 160), "here": one, "there": other}
+            found.append((min(one, other) / max(one, other), row))
     found.sort(key=lambda item: (item[0], item[1]["function"]))
-    answer: Json = {what: [told for _, told in found[:_COUNTS]]}
+    answer: Json = {what: [row for _, row in found[:_COUNTS]]}
     if len(found) > _COUNTS:
         answer[f"{what}More"] = len(found) - _COUNTS
     return answer | {"sameCounts": len(here.keys() | there.keys()) - len(found)}
@@ -171,10 +171,10 @@ def _times(here: dict[str, Totals], there: dict[str, Totals]) -> Json:
             continue  # how long one takes is not known
         quick, slow = sorted((one, other), key=lambda item: item.mean_ns)
         if slow.mean_ns >= _SLOWER_TIMES * max(1, quick.mean_ns) and slow.total_ns >= _SLOWER_NS:
-            told = {"function": results.clipped(name, 160), "meanNsHere": one.mean_ns, "meanNsThere": other.mean_ns}
-            found.append((slow.total_ns, told))
+            row = {"function": results.clipped(name, 160), "meanNsHere": one.mean_ns, "meanNsThere": other.mean_ns}
+            found.append((slow.total_ns, row))
     found.sort(key=lambda item: -item[0])
-    return {"slower": [told for _, told in found[:_SLOWER]]} if found else {}
+    return {"slower": [row for _, row in found[:_SLOWER]]} if found else {}
 
 
 def _sequence(found: Compared, running: Sequence[bool]) -> Json:
@@ -207,20 +207,20 @@ def _no_more(is_running: bool) -> str:
 
 
 def _divergence(one: Divergence, running: Sequence[bool]) -> Json:
-    told: Json = {"thread": one.thread}
+    shown: Json = {"thread": one.thread}
     if one.other_thread != one.thread:
-        told["threadThere"] = one.other_thread
-    told["equalBefore"] = one.equal
+        shown["threadThere"] = one.other_thread
+    shown["equalBefore"] = one.equal
     if one.within:
-        told["within"] = [results.clipped(name, 100) for name in one.within[-_NAMES:]]
+        shown["within"] = [results.clipped(name, 100) for name in one.within[-_NAMES:]]
     for side, event, is_running in zip(("here", "there"), (one.one, one.other), running, strict=True):
-        told[side] = (
+        shown[side] = (
             _no_more(is_running)
             if event is None
             else event_json.bounded_event(_without_depth(event), True, _EVENT_BYTES)
         )
-    told["before"] = [event_json.bounded_event(event, False, _EVENT_BYTES // 2) for event in one.before]
-    return told
+    shown["before"] = [event_json.bounded_event(event, False, _EVENT_BYTES // 2) for event in one.before]
+    return shown
 
 
 def _without_depth(event: Any) -> Any:

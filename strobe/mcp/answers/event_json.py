@@ -108,12 +108,12 @@ def bounded_event(item: Event, verbose: bool, most: int) -> dict[str, Any]:
 
 def crash_values(values: dict[str, Any], most: int) -> dict[str, Any]:
     """Of a crash, with `most` characters of its stack and as many of the variables, those of the innermost frames."""
-    told = dict(values)
-    if "stack" in told:
-        told["stack"] = frames(told["stack"], most)
-    if variables := told.pop("variables", None):
-        told["variables"] = variables[: results.fitting(variables, most)]
-    return told
+    shown = dict(values)
+    if "stack" in shown:
+        shown["stack"] = frames(shown["stack"], most)
+    if variables := shown.pop("variables", None):
+        shown["variables"] = variables[: results.fitting(variables, most)]
+    return shown
 
 
 def frames(stack: list[str], most: int) -> list[str]:

@@ -61,12 +61,12 @@ def _runs(items: list[Any]) -> list[Any]:
         elif isinstance(items[at], dict | list):
             found += [items[at], f"the same x {end - at - 1} more"]
         else:
-            found.append(f"{_told(items[at])} x {end - at}")
+            found.append(f"{_text(items[at])} x {end - at}")
         at = end
     return found
 
 
-def _told(item: Any) -> str:
+def _text(item: Any) -> str:
     return item if isinstance(item, str) else encode(plain(item))
 
 

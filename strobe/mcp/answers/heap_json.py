@@ -18,20 +18,20 @@ def of(session: Session, from_ns: int | None, to_ns: int | None, top: int) -> di
 
 def heap_json(report: HeapReport, top: int) -> dict[str, Any]:
     """The first `top` stacks."""
-    told: dict[str, Any] = {"bytes": report.size, "blocks": report.blocks, "stacks": len(report.groups)}
+    answer: dict[str, Any] = {"bytes": report.size, "blocks": report.blocks, "stacks": len(report.groups)}
     has_growth = report.from_ns is not None
-    told["top"] = [_group(one, has_growth) for one in report.groups[:top]]
+    answer["top"] = [_group(one, has_growth) for one in report.groups[:top]]
     if report.notes:
-        told["notes"] = report.notes
-    return told
+        answer["notes"] = report.notes
+    return answer
 
 
 def _group(group: Group, has_growth: bool) -> dict[str, Any]:
-    told: dict[str, Any] = {"bytes": group.size, "blocks": group.blocks}
+    answer: dict[str, Any] = {"bytes": group.size, "blocks": group.blocks}
     if has_growth:
-        told |= {"grownBytes": group.grown_size, "grownBlocks": group.grown_blocks}
-    told["stack"] = [clipped(text, _FRAME_CHARACTERS) for text in shown_stack(group.stack)]
+        answer |= {"grownBytes": group.grown_size, "grownBlocks": group.grown_blocks}
+    answer["stack"] = [clipped(text, _FRAME_CHARACTERS) for text in shown_stack(group.stack)]
     if group.newest is not None:
         newest = group.newest
-        told["newest"] = {"address": hex(newest.address), "bytes": newest.size, "event": newest.event}
-    return told
+        answer["newest"] = {"address": hex(newest.address), "bytes": newest.size, "event": newest.event}
+    return answer

@@ -21,12 +21,12 @@ def of(session: Session, wanted: EventFilter) -> dict[str, Any]:
     """`touched` by first time, and the first and last events, without the arguments that say nothing of it."""
     touched, found = session.history(wanted)
     answer: dict[str, Any] = {} if found.unchecked_after is None else {"note": not_looked_at(found.unchecked_after)}
-    told = [_touched(one) for one in touched]
-    fitting = results.fitting(told, _BYTES // 2)
-    answer["touched"] = told[:fitting]
-    if fitting < len(told):
+    rows = [_touched(one) for one in touched]
+    fitting = results.fitting(rows, _BYTES // 2)
+    answer["touched"] = rows[:fitting]
+    if fitting < len(rows):
         rest = sum(one.count for one in touched[fitting:])
-        answer["touchedMore"] = f"{len(told) - fitting} others, of {rest} events"
+        answer["touchedMore"] = f"{len(rows) - fitting} others, of {rest} events"
     events = [
         event_json.bounded_event(event, False, _EVENT_BYTES) | {"places": places[:_PLACES]}
         for event, places in zip(found.events, found.places, strict=True)
@@ -43,12 +43,12 @@ def of(session: Session, wanted: EventFilter) -> dict[str, Any]:
 
 
 def _touched(one: Touched) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    shown: dict[str, Any] = {
         "eventType": one.event_type,
         "function": results.clipped(one.name, 160),
         "places": list(one.places),
     }
-    told |= {"count": one.count, "first": one.first.id, "firstNs": one.first.timestamp_ns}
+    shown |= {"count": one.count, "first": one.first.id, "firstNs": one.first.timestamp_ns}
     if one.count > 1:
-        told |= {"last": one.last.id, "lastNs": one.last.timestamp_ns}
-    return told
+        shown |= {"last": one.last.id, "lastNs": one.last.timestamp_ns}
+    return shown

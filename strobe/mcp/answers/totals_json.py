@@ -47,27 +47,27 @@ def group(item: Totals, group_by: str) -> dict[str, Any]:
 
 def probe_totals(item: ProbeTotals) -> dict[str, Any]:
     """How often one probe was reached; `held` where that is not each time."""
-    told: dict[str, Any] = {"label": item.label, "hits": item.hits}
+    answer: dict[str, Any] = {"label": item.label, "hits": item.hits}
     if item.held != item.hits:
-        told["held"] = item.held
+        answer["held"] = item.held
     if item.recorded != item.held:
-        told["recorded"] = item.recorded
+        answer["recorded"] = item.recorded
     if item.undecided:
-        told |= {"undecided": item.undecided, "undecidedWhy": _UNDECIDED}
-    return told
+        answer |= {"undecided": item.undecided, "undecidedWhy": _UNDECIDED}
+    return answer
 
 
 def loss(counts: Loss) -> dict[str, Any]:
     """What is missing from the events; totals are exact all the same."""
-    told: dict[str, Any] = {"eventsDropped": counts.evicted}
+    answer: dict[str, Any] = {"eventsDropped": counts.evicted}
     if counts.evicted_until_ns is not None:
-        told["eventsDroppedUntilNs"] = counts.evicted_until_ns
+        answer["eventsDroppedUntilNs"] = counts.evicted_until_ns
     if counts.evicted_for:
-        told["eventsDroppedFor"] = f"{counts.evicted_for}; less serializationDepth, stack or watches keep more"
+        answer["eventsDroppedFor"] = f"{counts.evicted_for}; less serializationDepth, stack or watches keep more"
     if counts.sampled_out:
-        told["eventsSampledOut"] = counts.sampled_out
+        answer["eventsSampledOut"] = counts.sampled_out
     if counts.lost:
-        told["eventsLost"] = counts.lost
+        answer["eventsLost"] = counts.lost
     if counts.unwritten:
-        told |= {"outputUnwritten": counts.unwritten, "outputUnwrittenReason": counts.unwritten_reason}
-    return told
+        answer |= {"outputUnwritten": counts.unwritten, "outputUnwrittenReason": counts.unwritten_reason}
+    return answer

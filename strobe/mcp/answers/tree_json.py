@@ -77,8 +77,8 @@ def blocks(
     same = _fitting(dict(_same_arguments(events)))
     shown = [_without(event, same.get(event.function or "")) for event in events]
     found = _folded([[line] for line in _lines(shown, is_whole, names_threads)])
-    told = {name: results.clipped(_listed(own), _SAME) for name, own in same.items()}
-    return [([line.text for line in block], sum(line.events for line in block)) for block in found], told
+    shared = {name: results.clipped(_listed(own), _SAME) for name, own in same.items()}
+    return [([line.text for line in block], sum(line.events for line in block)) for block in found], shared
 
 
 def _clipped(shape: str) -> str:
@@ -90,15 +90,15 @@ def _clipped(shape: str) -> str:
 
 def _lines(events: Sequence[Event], is_whole: bool, names_threads: bool) -> Iterator[_Line]:
     tree = CallTree(_Marked(), with_output=True, is_whole=is_whole, names_threads=names_threads)
-    told = 0
+    written = 0
     for number, event in enumerate(events):
         for text in tree.feed([event]):
             done = number + (not tree.is_holding)
-            yield _line(text, done - told)
-            told = done
+            yield _line(text, done - written)
+            written = done
     for text in tree.flush():
-        yield _line(text, len(events) - told)
-        told = len(events)
+        yield _line(text, len(events) - written)
+        written = len(events)
 
 
 def _line(text: str, events: int) -> _Line:
@@ -189,15 +189,15 @@ def _times(kinds: Sequence[int], at: int, length: int) -> int:
 def _once(every: Sequence[_Block], length: int, times: int) -> _Block:
     """One block of `times` of `length` entries each."""
     rounds = [[line for block in every[at : at + length] for line in block] for at in range(0, len(every), length)]
-    told: _Block = []
+    lines_so_far: _Block = []
     for own in zip(*rounds, strict=True):
         took = sorted((one for line in own for one in (line.shortest, line.longest) if one), key=_ns)
         shortest, longest = (took[0], took[-1]) if took else ("", "")
-        told.append(replace(own[0], shortest=shortest, longest=longest))
+        lines_so_far.append(replace(own[0], shortest=shortest, longest=longest))
     more = sum(line.events for lines in rounds[1:] for line in lines)
-    last = told[-1]
-    told[-1] = replace(last, events=last.events + more, folds=(*last.folds, (len(told), times)))
-    return told
+    last = lines_so_far[-1]
+    lines_so_far[-1] = replace(last, events=last.events + more, folds=(*last.folds, (len(lines_so_far), times)))
+    return lines_so_far
 
 
 def _ns(text: str) -> float:

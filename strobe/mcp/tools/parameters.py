@@ -45,6 +45,21 @@ class Expressions(Text):
 
 SESSION_ID = Text(description="from debug_launch or debug_list_sessions", min_length=1)
 THREAD_ID = Integer(description="1 or more: for thread-local variables; default: the main thread", low=1)
+NUMBER_TYPES = ("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64", "pointer")
+
+
+def check_target(target: dict[str, Any], path: str, with_address: tuple[str, ...], types: tuple[str, ...]) -> None:
+    """Raises VALIDATION_ERROR unless it has a variable alone, or an address and a type. `with_address`: all that may
+    stand beside an address."""
+    if "variable" in target:
+        extra = next((name for name in ("address", *with_address) if name in target), None)
+        if extra is not None:
+            raise failure("unknown_field", field=f"{path}.{extra}", near=" beside 'variable'", valid="variable alone")
+    elif "address" not in target:
+        valid = f"a variable; or an address, with {' and '.join(with_address)}"
+        raise failure("missing_field", field=f"{path}.variable", valid=valid)
+    elif "type" not in target:
+        raise failure("missing_field", field=f"{path}.type", valid=", ".join(types))
 
 
 def patterns(description: str) -> Array:

@@ -205,10 +205,10 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
 def _tree(session: Session, page: EventPage, wanted: EventFilter, is_last: bool, budget: int) -> dict[str, Any]:
     several = len({event.thread_id for event in page.events if event.event_type in CALL_EVENTS}) > 1
     several = several or len(session.totals(EventFilter(), "thread")) > 1
-    told, same = tree_json.blocks(page.events[::-1] if is_last else page.events, _has_returns(page, wanted), several)
+    blocks, same = tree_json.blocks(page.events[::-1] if is_last else page.events, _has_returns(page, wanted), several)
     said = {"same": same} if same else {}
     budget -= len(results.encode(results.plain(said)))
-    answer = _events(page, wanted, told[::-1] if is_last else told, said, is_last, budget, "tree")
+    answer = _events(page, wanted, blocks[::-1] if is_last else blocks, said, is_last, budget, "tree")
     answer["tree"] = [line for block in answer["tree"] for line in block]
     return answer
 
@@ -400,13 +400,13 @@ def _grouped(session: Session, wanted: EventFilter, group_by: list[str], budget:
 
 def _count(item: Counted) -> dict[str, Any]:
     times = {"totalNs": item.total_ns, "p99Ns": item.p99_ns, "maxNs": item.max_ns} if item.total_ns else {}
-    told = {
+    answer = {
         "value": results.clipped_value(item.value, event_json.EVENT_BYTES),
         "count": item.count,
         **times,
         "first": item.first,
     }
-    return told if item.count == 1 else told | {"last": item.last}
+    return answer if item.count == 1 else answer | {"last": item.last}
 
 
 def _groups(groups: list[dict[str, Any]], loss: Loss, wanted: EventFilter, budget: int) -> dict[str, Any]:

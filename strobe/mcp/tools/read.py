@@ -14,10 +14,10 @@ from strobe.mcp.answers import poll_json
 from strobe.mcp.registry import Context, Tool
 from strobe.mcp.results import ASKED_BYTES
 from strobe.mcp.schema import Array, Integer, Record, Text
-from strobe.mcp.tools.parameters import SESSION_ID, THREAD_ID, Address
+from strobe.mcp.tools.parameters import NUMBER_TYPES, SESSION_ID, THREAD_ID, Address, check_target
 
 _PREVIEW_BYTES = 32
-_TYPES = ("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64", "pointer", "bytes")
+_TYPES = (*NUMBER_TYPES, "bytes")
 
 
 _PARAMETERS = Record(
@@ -73,16 +73,8 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
 
 def _check(target: dict[str, Any], path: str) -> None:
     """Either a variable or an address."""
-    if "variable" in target:
-        extra = next((name for name in ("address", "size", "type") if name in target), None)
-        if extra is not None:
-            raise failure("unknown_field", field=f"{path}.{extra}", near=" beside 'variable'", valid="variable alone")
-        return
-    if "address" not in target:
-        raise failure("missing_field", field=f"{path}.variable", valid="a variable; or an address, with size and type")
-    if "type" not in target:
-        raise failure("missing_field", field=f"{path}.type", valid=", ".join(_TYPES))
-    if target["type"] == "bytes" and "size" not in target:
+    check_target(target, path, ("size", "type"), _TYPES)
+    if target.get("type") == "bytes" and "size" not in target:
         raise failure("missing_field", field=f"{path}.size", valid=f"1 to {RAW_BYTES} bytes")
 
 

@@ -11,7 +11,7 @@ from strobe.mcp.registry import Context, Tool
 from strobe.mcp.results import bounded, shortened
 from strobe.mcp.schema import Array, Boolean, Integer, Record, Text
 from strobe.mcp.tools import waiting
-from strobe.mcp.tools.parameters import SESSION_ID, Address, folder, home_expanded, patterns
+from strobe.mcp.tools.parameters import NUMBER_TYPES, SESSION_ID, Address, folder, home_expanded, patterns
 from strobe.model import LaunchSpec, Probe, ProbeAnswer, ProbeSite, TraceAnswer, Watch
 
 _MAX_PATTERNS_SHOWN = 100
@@ -19,7 +19,6 @@ _MAX_SITES_SHOWN = 5
 _NAME_CHARACTERS = 80  # of a function, beyond which its template arguments are left out
 _MOST_HITS = 4_000_000_000
 _DEFAULT_DEPTH = 3
-_TYPES = ("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64", "pointer")
 
 WHERE = Text(
     description="record only calls for which this holds, over arguments, this, globals, $return: cents < 0 && "
@@ -35,7 +34,7 @@ WATCH = Record(
             max_length=256,
         ),
         "address": Address(),
-        "type": Text(choices=_TYPES),
+        "type": Text(choices=NUMBER_TYPES),
         "expr": Text(
             description="JavaScript over args[0] …, at the return retval: addresses, with "
             "readU32(), readPointer(), readUtf8String(), add(8), equals(ptr('0x…')) …",
@@ -195,13 +194,13 @@ def probes_json(answers: Sequence[ProbeAnswer]) -> list[dict[str, Any]]:
 def _probe_json(answer: ProbeAnswer) -> dict[str, Any]:
     good = [site for site in answer.places if not site.problem]
     names = [_place(site) for site in good]
-    told: dict[str, Any] = {"label": answer.probe.name, "places": len(good)}
+    shown: dict[str, Any] = {"label": answer.probe.name, "places": len(good)}
     if names:
-        told["in"] = names[:_MAX_SITES_SHOWN]
+        shown["in"] = names[:_MAX_SITES_SHOWN]
     problems = {shortened(site.function, _NAME_CHARACTERS): site.problem for site in answer.places if site.problem}
     if problems:
-        told["problems"] = dict(list(problems.items())[:_MAX_SITES_SHOWN])
-    return told
+        shown["problems"] = dict(list(problems.items())[:_MAX_SITES_SHOWN])
+    return shown
 
 
 def _place(site: ProbeSite) -> str:
@@ -220,7 +219,7 @@ def watch_of(one: dict[str, Any], path: str) -> Watch:
         )
     if ("type" in one) != (kinds == ["address"]):
         name = "missing_field" if kinds == ["address"] else "unknown_field"
-        valid = ", ".join(_TYPES) if kinds == ["address"] else "type goes with address alone"
+        valid = ", ".join(NUMBER_TYPES) if kinds == ["address"] else "type goes with address alone"
         raise failure(name, field=f"{path}.type", near="", valid=valid)
     return Watch(
         one.get("variable"),

@@ -77,7 +77,7 @@ def wait(session: Session, asked: dict[str, Any], after: int, context: Context) 
     Raises as `_wanted`."""
     from strobe.session.waiting import wait_for
 
-    return _told(session, wait_for(session, _wait(session, asked, context), after, context.settled))
+    return _answer_of(session, wait_for(session, _wait(session, asked, context), after, context.settled))
 
 
 def fitted(answer: dict[str, Any]) -> dict[str, Any]:
@@ -122,25 +122,25 @@ def _check_expression(session: Session, match: str) -> None:
     session.check(EventFilter(where=match))
 
 
-def _told(session: Session, waited: Waited) -> dict[str, Any]:
+def _answer_of(session: Session, waited: Waited) -> dict[str, Any]:
     from strobe.session.answers import Ending
 
     ended: Ending | None = session.ended()
     how = {"stillRunning": True} if ended is None else {**ended_json.of(ended)["ended"]}
     how.pop("crash", None)  # below, and more
-    told: dict[str, Any] = {"ended": {**how, "reason": waited.reason}, "waitedMs": round(waited.seconds * 1000)}
+    answer: dict[str, Any] = {"ended": {**how, "reason": waited.reason}, "waitedMs": round(waited.seconds * 1000)}
     if going_on := session.going_on():
-        told["note"] = going_on
+        answer["note"] = going_on
     if waited.event is not None:
-        told["event"] = _event(waited.event)
+        answer["event"] = _event(waited.event)
     if crash := session.last(EventFilter(event_type="crash"), 1):
-        told["crash"] = _crash(session, crash[-1])
-    told |= _output(session)
-    told |= _probes(session)
-    told |= _calls(session)
-    told["loss"] = totals_json.loss(session.loss())
-    told["cursor"] = waited.cursor
-    return told
+        answer["crash"] = _crash(session, crash[-1])
+    answer |= _output(session)
+    answer |= _probes(session)
+    answer |= _calls(session)
+    answer["loss"] = totals_json.loss(session.loss())
+    answer["cursor"] = waited.cursor
+    return answer
 
 
 def _output(session: Session) -> dict[str, Any]:
@@ -160,9 +160,9 @@ def _probes(session: Session) -> dict[str, Any]:
     first = session.query(EventFilter(event_type="probe", limit=_FIRST)).events
     known = {event.id for event in first}
     last = [event for event in session.last(EventFilter(event_type="probe"), _LAST) if event.id not in known]
-    told = {"first": [_event(event) for event in first], "last": [_event(event) for event in last]}
+    answer = {"first": [_event(event) for event in first], "last": [_event(event) for event in last]}
     missing = _without_value(session)
-    shown = {"probeTotals": [totals_json.probe_totals(one) for one in totals], "probeEvents": told}
+    shown = {"probeTotals": [totals_json.probe_totals(one) for one in totals], "probeEvents": answer}
     return shown | ({"noValue": missing} if missing else {})
 
 
@@ -191,15 +191,15 @@ def _calls(session: Session) -> dict[str, Any]:
     totals = session.totals(EventFilter(), "function")
     if not totals:
         return {"totals": [], "absence": session.absence(EventFilter())}
-    told: dict[str, Any] = {"totals": [_total(item) for item in totals[:_BUSIEST]]}
+    answer: dict[str, Any] = {"totals": [_total(item) for item in totals[:_BUSIEST]]}
     rest = totals[_BUSIEST:]
     if rest:
-        told["totalFunctions"] = len(totals)
-        told["rare"] = {_name(item.key): item.count for item in reversed(rest[-_RARE:])}
+        answer["totalFunctions"] = len(totals)
+        answer["rare"] = {_name(item.key): item.count for item in reversed(rest[-_RARE:])}
     called = {item.key for item in totals}
     if silent := [name for name in session.traced_names() if name not in called]:
-        told["notCalled"] = {"count": len(silent), "functions": [_name(name) for name in silent[:_RARE]]}
-    return told | _odd(session, totals) | _events(session)
+        answer["notCalled"] = {"count": len(silent), "functions": [_name(name) for name in silent[:_RARE]]}
+    return answer | _odd(session, totals) | _events(session)
 
 
 def _odd(session: Session, totals: Sequence[Totals]) -> dict[str, Any]:
@@ -301,13 +301,13 @@ def _event(event: Event) -> dict[str, Any]:
     watches = {name: _short(value) for name, value in (shown.get("watchValues") or {}).items()}
     returned = {"returnValue": _short(shown["returnValue"])} if "returnValue" in shown else {}
     kept = ("id", "timestampNs", "eventType", "function", "durationNs", "text", "label", "values", "threadName")
-    told = {name: shown[name] for name in kept if name in shown}
+    answer = {name: shown[name] for name in kept if name in shown}
     if event.event_type == "probe":
-        told["values"] = {name: _short(value) for name, value in told.get("values", {}).items()}
-    if "function" in told:
-        told["function"] = _name(told["function"])
+        answer["values"] = {name: _short(value) for name, value in answer.get("values", {}).items()}
+    if "function" in answer:
+        answer["function"] = _name(answer["function"])
     return (
-        told
+        answer
         | ({"arguments": arguments} if arguments else {})
         | returned
         | ({"watchValues": watches} if watches else {})

@@ -9,10 +9,9 @@ from strobe.errors import failure
 from strobe.limits import WRITE_TARGETS
 from strobe.mcp.registry import Context, Tool
 from strobe.mcp.schema import Array, Field, Record, Text
-from strobe.mcp.tools.parameters import SESSION_ID, THREAD_ID, Address
+from strobe.mcp.tools.parameters import NUMBER_TYPES, SESSION_ID, THREAD_ID, Address, check_target
 
 _MAX_VALUE_BYTES = 65536
-_TYPES = ("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64", "pointer")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +51,7 @@ _PARAMETERS = Record(
                         max_length=256,
                     ),
                     "address": Address(description="0x…"),
-                    "type": Text(choices=_TYPES),
+                    "type": Text(choices=NUMBER_TYPES),
                     "value": _Anything(
                         description="number, true, text, enumerator (A|B), character, 0x… or &gFoo or null for "
                         'pointers, [1,2] and {"member":1} for arrays and structs'
@@ -88,14 +87,7 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
 def _check(target: dict[str, Any], path: str) -> None:
     if "value" not in target:
         raise failure("missing_field", field=f"{path}.value", valid="the new value; null for a null pointer")
-    if "variable" in target:
-        extra = next((name for name in ("address", "type") if name in target), None)
-        if extra is not None:
-            raise failure("unknown_field", field=f"{path}.{extra}", near=" beside 'variable'", valid="variable alone")
-    elif "address" not in target:
-        raise failure("missing_field", field=f"{path}.variable", valid="a variable; or an address, with type")
-    elif "type" not in target:
-        raise failure("missing_field", field=f"{path}.type", valid=", ".join(_TYPES))
+    check_target(target, path, ("type",), NUMBER_TYPES)
 
 
 def _wire(result: Any) -> dict[str, Any]:

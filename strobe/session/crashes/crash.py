@@ -121,16 +121,16 @@ def crash_of(
     note = _origin(notes, signal)
     if note is not None:
         stack = _stack(notes, signal, _is_no_code(note), modules, resolver)
-        return _with_stack(_told(note, name, modules, resolver), stack, modules, resolver)
+        return _with_stack(_described(note, name, modules, resolver), stack, modules, resolver)
     unseen = _OUTLIVED if outlived is not None and signal == SIGABRT else _NEVER_SEEN.get(name, _UNSEEN)
     values: dict[str, Any] = {"signal": name, "unknown": unseen}
     text = f"{name}; {unseen}"
     if (handled := notes.get(_abi.CRASH_HANDLED)) is not None:
-        before = _told(handled, signal_name(handled["signal"]), modules, resolver)
+        before = _described(handled, signal_name(handled["signal"]), modules, resolver)
         values["handledBefore"] = before.values
         text += f". Before, a handler of the program's got {before.text}"
     if outlived is not None and signal == SIGABRT:
-        before = _told(outlived, name, modules, resolver)
+        before = _described(outlived, name, modules, resolver)
         values["outlivedBefore"] = before.values
         text += f". It had outlived {before.text}"
     return Crash(segment.now_ticks(), 0, text, values)
@@ -195,7 +195,7 @@ def _is_no_code(note: dict[str, Any]) -> bool:
     return bool(is_fetch) or note["pc"] >> ADDRESS_BITS != 0
 
 
-def _told(note: dict[str, Any], name: str, modules: Sequence[LoadedModule], resolver: SymbolResolver) -> Crash:
+def _described(note: dict[str, Any], name: str, modules: Sequence[LoadedModule], resolver: SymbolResolver) -> Crash:
     signal, code = note["signal"], note["code"]
     has_address = signal in (SIGSEGV, SIGBUS) and code > 0 and code != _KERNEL and (signal, code) not in _REASONS
     values: dict[str, Any] = {"signal": name, "reason": _reason(note)}

@@ -82,12 +82,12 @@ def _of_frame(frame: StackFrame, memory: StackCopy, module: Module, printers: Pr
     for call in names.names_by_call:
         wanted = dict(call[::-1][:_NAMES])  # parameters first
         read = prepared_at(list(wanted.values()), _DEPTH, scope, names, own_memory).read(module.name_at)
-        texts = {name: _told(result) for name, result in zip(wanted, read, strict=True)}
-        found.append({name: told for name, told in texts.items() if told})
+        texts = {name: _text(result) for name, result in zip(wanted, read, strict=True)}
+        found.append({name: text for name, text in texts.items() if text})
     return found
 
 
-def _told(result: ReadResult) -> str:
+def _text(result: ReadResult) -> str:
     """Empty where nothing is known but that it has no value here."""
     if result.error is not None:
         return _OPTIMIZED_OUT if "optimized out" in result.error.message else ""

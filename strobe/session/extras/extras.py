@@ -76,8 +76,8 @@ class _CallWatch:
             reason, functions = next(iter(self.problems.items()))
             return Unread(f"in {enumerated(functions)}: {reason.rstrip('.')}", "")
         assert self.unknown is not None
-        told = self.unknown.message.rstrip(".")
-        reason = f"{told}, and no traced function has an argument or a member of that name"
+        message = self.unknown.message.rstrip(".")
+        reason = f"{message}, and no traced function has an argument or a member of that name"
         return Unread(reason, self.unknown.next_step)
 
 
@@ -174,8 +174,8 @@ class Extras:
         number, unknown = self.sets.new_number(), None
         try:
             if spec.variable is not None and is_calculated(spec.variable):
-                told = failure("not_there", reason=f"{spec.name}: it is calculated in calls")
-                raise UnknownName(told.code, told.message, told.next_step)
+                missing = failure("not_there", reason=f"{spec.name}: it is calculated in calls")
+                raise UnknownName(missing.code, missing.message, missing.next_step)
             watch = replace(compiled(spec, number, scope, pending.request), patterns=patterns)
         except UnknownName as error:  # perhaps of a call
             watch, unknown = CompiledWatch(spec, number, b"", 0, "", patterns), error

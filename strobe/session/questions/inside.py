@@ -76,8 +76,8 @@ class Within:
             "of {} the return could not be recorded": self.uncaught,
             "of {} the condition is not known": self.undecided,
         }
-        told = [text.format(count) for text, count in doubts.items() if count]
-        return f"{said} This does not prove that there was none: {'; '.join(told)}." if told else said
+        reasons = [text.format(count) for text, count in doubts.items() if count]
+        return f"{said} This does not prove that there was none: {'; '.join(reasons)}." if reasons else said
 
 
 def calls_of(inside: Inside, by_exit: bool) -> EventFilter:

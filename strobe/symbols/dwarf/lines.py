@@ -159,8 +159,8 @@ class LineTable:
             self.lines[row],
             self._columns[row],
             bool(self.flags[row] & _IS_STATEMENT),
-            self._told(range(start, row)),
-            self._told(range(row + 1, there.stop)),
+            self._reported(range(start, row)),
+            self._reported(range(row + 1, there.stop)),
             0 if is_first else address - self._addresses[start - 1],
             self._unit,
             row,
@@ -172,7 +172,7 @@ class LineTable:
         found = (self.code(row) for row in rows if self.flags[row] & _IS_STATEMENT)
         return [one for one in found if one is not None and (one.file, one.line) != (first.file, first.line)]
 
-    def _told(self, rows: range) -> tuple[tuple[str, int], ...]:
+    def _reported(self, rows: range) -> tuple[tuple[str, int], ...]:
         return tuple((self.names[self.files[at]], self.lines[at]) for at in rows if self.files[at] < len(self.names))
 
 

@@ -393,7 +393,6 @@ def _cut(name: str) -> str:
     return name if len(name) <= _MAX_NAME else name[:_MAX_NAME] + "…"
 
 
-_MAX_HOPS = 64
 _FLOATS = {4: "<f", 8: "<d"}
 
 

@@ -1,7 +1,12 @@
-"""The ways to write a type's name: integers in C's many orders, templates without their arguments."""
+"""The ways to write a type's name: integers in C's many orders, templates without their arguments; its typedefs."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from strobe.symbols.types.model import Qualified, Type, Typedef
+
+_MOST_TYPEDEFS = 16
 _INTEGER_WORDS = frozenset({"signed", "unsigned", "char", "short", "long", "int"})
 
 
@@ -16,6 +21,17 @@ def spellings(name: str) -> list[str]:
     gcc = [*widths, sign, "int"] if is_short_or_long else [sign, *(widths or ["int"])]
     clang = [sign, *(widths or ["int"])]
     return list(dict.fromkeys((name, *(" ".join(filter(None, parts)) for parts in (gcc, clang)))))
+
+
+def names_of(type_: Type) -> Iterator[str]:
+    """Names of the typedefs that lead to a type, the outermost first, then its own."""
+    for _ in range(_MOST_TYPEDEFS):
+        if isinstance(type_, Typedef):
+            yield type_.name
+        if not isinstance(type_, (Typedef, Qualified)):
+            break
+        type_ = type_.target
+    yield type_.name
 
 
 def is_instance(name: str, template: str) -> bool:

@@ -79,10 +79,10 @@ def _members(record: Record, depth: int) -> tuple[Member, ...]:
         found += _of_base(base, depth)
     for field in parts.fields:
         found += _of_field(field, depth)
-    return tuple(_told_apart(found))
+    return tuple(_distinct(found))
 
 
-def _told_apart(members: list[Member]) -> Iterator[Member]:
+def _distinct(members: list[Member]) -> Iterator[Member]:
     """Those of several bases may have one name: `x`, `x'`."""
     seen: set[str] = set()
     for name, offset, member in members:

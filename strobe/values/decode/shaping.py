@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import suppress
 
 from strobe.limits import TEXT_CHARACTERS, VALUE_BYTES
 from strobe.symbols.types import model as types
 from strobe.symbols.types.model import Base, Field, RecordParts, Variant
+from strobe.symbols.types.names import names_of
 from strobe.symbols.types.value_types import value_type
 from strobe.values.decode import shapes, structures
 from strobe.values.decode.elements import row_of
@@ -22,7 +22,6 @@ from strobe.values.printers.texts import EndedText
 MAX_ELEMENTS = 100
 _MAX_ITEMS = 4096
 _BEYOND = "<struct>"
-_MAX_HOPS = 16
 _MAX_SHAPES = 10_000
 _MAX_PRINTED = 12  # types of libraries within each other
 
@@ -112,7 +111,7 @@ class Shaping:
             self._printed.pop()
 
     def _first_described(self, type_: types.Type, record: types.Record, depth: int) -> Shape | None:
-        for name in _names(type_):
+        for name in names_of(type_):
             for description in self._printers.of(name):
                 with suppress(Missing):
                     return Building(description, record, self, depth).shape()
@@ -234,17 +233,6 @@ class Shaping:
             return False
         self._items, self._bytes = items, size
         return True
-
-
-def _names(type_: types.Type) -> Iterator[str]:
-    """Those of its typedefs, then its own."""
-    for _ in range(_MAX_HOPS):
-        if isinstance(type_, types.Typedef):
-            yield type_.name
-        if not isinstance(type_, (types.Typedef, types.Qualified)):
-            break
-        type_ = type_.target
-    yield type_.name
 
 
 def character_width(type_: types.Type) -> int | None:

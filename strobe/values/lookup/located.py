@@ -137,7 +137,7 @@ def _number(value: int | bytes) -> int:
     if isinstance(value, int):
         return value & _WORD
     if len(value) > WORD_BYTES:
-        raise Unlocated(f"is a constant of {len(value)} bytes, which is not told")
+        raise Unlocated(f"is a constant of {len(value)} bytes, more than a word holds")
     return int.from_bytes(value, "little")
 
 

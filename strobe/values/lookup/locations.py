@@ -196,8 +196,8 @@ class _Compiler:
             if self._call.is_member(name):
                 return self.compile(Member(Name("this"), name, True))
         if name.startswith("$"):
-            told = failure("no_such_root", what=name, valid=OF_CALLS)
-            raise UnknownName(told.code, told.message, told.next_step)
+            missing = failure("no_such_root", what=name, valid=OF_CALLS)
+            raise UnknownName(missing.code, missing.message, missing.next_step)
         try:
             return self._variable(name)
         except UnknownVariable as error:
@@ -490,10 +490,10 @@ def variant_test(record: Record, variant: Variant) -> Steps:
     tag = variants.discriminant
     forms = tuple(Form(one.name, one.values, None) for one in variants.variants)
     at, width = (0, 0) if tag is None else (tag.offset or 0, tag.type.size or 0)
-    told = Forms("", forms, at, width, 0)
-    if not told.has_discriminant:
+    tagged = Forms("", forms, at, width, 0)
+    if not tagged.has_discriminant:
         return ()
-    return (("NUMBER", width, 0, at), *told.is_there(forms[variants.variants.index(variant)]))
+    return (("NUMBER", width, 0, at), *tagged.is_there(forms[variants.variants.index(variant)]))
 
 
 def into_only_field(location: ValueLocation, record: Record) -> bool:

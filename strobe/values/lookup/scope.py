@@ -32,8 +32,8 @@ class UnknownName(StrobeError):
 class UnknownVariable(UnknownName):
     """No module has a variable of that name."""
 
-    def __init__(self, variable: str, told: StrobeError) -> None:
-        super().__init__(told.code, told.message, told.next_step)
+    def __init__(self, variable: str, error: StrobeError) -> None:
+        super().__init__(error.code, error.message, error.next_step)
         self.variable = variable
 
 
@@ -211,8 +211,8 @@ def _is_of_toolchain(variable: Variable) -> bool:
 def _several(name: str, found: Sequence[Variable]) -> Exception:
     options = [_distinct(one, found) for one in found]
     shown = enumerated(dict.fromkeys(options), _SHOWN)
-    told = failure("variable_ambiguous", what=name, count=len(found), options=shown)
-    return UnknownName(told.code, told.message, told.next_step)
+    error = failure("variable_ambiguous", what=name, count=len(found), options=shown)
+    return UnknownName(error.code, error.message, error.next_step)
 
 
 def _distinct(variable: Variable, others: Sequence[Variable]) -> str:

@@ -107,8 +107,8 @@ def _description(table: dict[str, Any], entry: str, where: str) -> Description:
     entry = f"{entry} ({types[0]})"
     layout = LAYOUTS.get(str(table.get("layout")))
     if layout is None:
-        told = f"no layout is called '{table['layout']}'" if "layout" in table else "'layout' is missing"
-        raise DescriptionError(f"{entry}: {told}; valid are {', '.join(LAYOUTS)}")
+        reason = f"no layout is called '{table['layout']}'" if "layout" in table else "'layout' is missing"
+        raise DescriptionError(f"{entry}: {reason}; valid are {', '.join(LAYOUTS)}")
     given = {name: value for name, value in table.items() if name not in _COMMON}
     _check_names(given, layout, entry, str(table["layout"]))
     keys = {name: _alternatives(value, layout.kinds[name], f"{entry}: {name}") for name, value in given.items()}

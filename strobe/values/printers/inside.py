@@ -7,13 +7,13 @@ from contextlib import suppress
 
 from strobe.dataclass import dataclass
 from strobe.symbols.types import model as types
+from strobe.symbols.types.names import names_of
 from strobe.values.decode.shapes import Shape
 from strobe.values.memory.recipes import Steps
 from strobe.values.printers.known import Printers
 from strobe.values.printers.layouts import UNUSED, Building
 from strobe.values.printers.members import Found, Missing, argument, constant_of, size_of
 
-_MAX_HOPS = 16
 MOST_NODES = 100_000
 
 
@@ -68,17 +68,6 @@ def _described(type_: types.Type, printers: Printers) -> Iterator[_Insides]:
     for name in names_of(type_):
         for description in printers.of(name):
             yield _Insides(description, record, _NO_SHAPES, 0)
-
-
-def names_of(type_: types.Type) -> Iterator[str]:
-    """Those of its typedefs, then its own."""
-    for _ in range(_MAX_HOPS):
-        if isinstance(type_, types.Typedef):
-            yield type_.name
-        if not isinstance(type_, (types.Typedef, types.Qualified)):
-            break
-        type_ = type_.target
-    yield type_.name
 
 
 class _NoShapes:
