@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -33,6 +34,8 @@ LANGUAGES = {
     ".cpp": Language("g++", ("-std=c++20", "-g", *WARNINGS), ("-pthread", "-ldl")),
     ".rs": Language("rustc", ("--edition=2021", "-g", "-Dwarnings")),
 }
+
+_MISSING = re.compile(r"-fuse-ld=\w+(?=')|libclang_rt\.[\w.-]+|(?<=cannot find )(?:-l|lib)[altu]san\S*|LLVMgold\.so")
 
 
 def require(tool: str) -> str:
@@ -85,7 +88,8 @@ def generate(arguments: Sequence[str], cache: Path) -> Path:
 
 
 def build(source: Path, flags: Sequence[str], compiler: str | None, cache: Path) -> Path:
-    """Compile `source`, return the program, called as the source is. A complaint of the compiler fails the test."""
+    """Compile `source`, return the program, called as the source is. A complaint of the compiler fails the test, unless
+    it is about a part that Debian packages on its own: a linker, the runtime of a sanitizer."""
     language = LANGUAGES[source.suffix]
     tool = require(compiler or language.compiler)
     command = [tool, *language.flags, f"-I{PROGRAMS}" if source.suffix != ".rs" else "-Cprefer-dynamic=no", *flags]
@@ -101,6 +105,8 @@ def build(source: Path, flags: Sequence[str], compiler: str | None, cache: Path)
         [*command, str(source), "-o", str(partial), *language.last_flags], capture_output=True, text=True, timeout=120
     )
     if result.returncode != 0:
+        if missing := _MISSING.search(result.stderr):
+            lack(f"{tool} has no {missing[0]}")
         pytest.fail(f"{source.name} does not compile:\n{result.stderr}", pytrace=False)
     partial.rename(target)
     return target

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.programs import build
 
 Build = Callable[..., Path]
 
@@ -72,3 +73,27 @@ def test_rust_panics_are_caught_or_end_the_program(build_program: Build) -> None
 
 def test_plugin_is_loaded_three_times(build_program: Build, build_plugin: Build) -> None:
     assert run(build_program("dlopens"), str(build_plugin())) == ("right\n", 0)
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["-fuse-ld=nothing"], "-fuse-ld=nothing"),
+        (["-fsanitize=address", "-resource-dir", "/nonexistent"], "libclang_rt.asan"),
+    ],
+)
+def test_what_a_compiler_lacks_is_skipped_with_the_reason(
+    flags: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CI", raising=False)
+    source = tmp_path / "plain.c"
+    source.write_text("int main(void) { return 0; }\n")
+    with pytest.raises(pytest.skip.Exception, match=said):
+        build(source, flags, "clang", tmp_path)
+
+
+def test_what_does_not_compile_fails(tmp_path: Path) -> None:
+    source = tmp_path / "wrong.c"
+    source.write_text("int main(void) { return nothing; }\n")
+    with pytest.raises(pytest.fail.Exception, match="does not compile"):
+        build(source, [], "gcc", tmp_path)

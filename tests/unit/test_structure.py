@@ -9,6 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from support.programs import lack, require
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -65,11 +66,12 @@ MACHINE_ALLOWED = {"tests/unit/test_structure.py"}
 def tracked_files() -> list[Path]:
     """Files under version control, and new ones that are not ignored."""
     listing = subprocess.run(
-        ["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        [require("git"), "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         capture_output=True,
-        check=True,
         timeout=30,
     )
+    if listing.returncode != 0:
+        lack(f"git lists no files here: {listing.stderr.decode().strip()}")
     names = listing.stdout.decode().split("\0")[:-1]
     return [path for name in names if (path := ROOT / name).is_file()]
 
