@@ -98,7 +98,9 @@ class ValueLocation:
     `is_const`: it is declared so, or what it is a part of is. `is_thread_local`: where it is was found for one thread,
     and may be elsewhere at another moment. `root`: the module that has the variable; `module`: that has its type.
     `is_flexible`: an array that ends its struct as `x[]`, `x[0]` or `x[1]`, and has as many elements as there is room
-    for. `row`: it is that of the first of several elements, which are meant together.
+    for. `is_tail`: as far as is known it ends what it is a part of, so that a last array of one element may have more:
+    not of a variable, an element, or a struct with others behind it. `row`: it is that of the first of several
+    elements, which are meant together.
     """
 
     recipe: Recipe
@@ -112,6 +114,7 @@ class ValueLocation:
     is_const: bool = False
     is_thread_local: bool = False
     is_flexible: bool = False
+    is_tail: bool = True
     row: Row | None = None
 
 
@@ -192,6 +195,7 @@ class _Compiler:
         if self._call is not None:
             own = self._call.location(name)
             if own is not None:
+                own.is_tail = False
                 return own
             if self._call.is_member(name):
                 return self.compile(Member(Name("this"), name, True))
@@ -210,7 +214,7 @@ class _Compiler:
 
     def _variable(self, name: str) -> ValueLocation:
         variable, module = self._scope.variable(name)
-        location = ValueLocation(Recipe(), variable.type, module=module, root=module)
+        location = ValueLocation(Recipe(), variable.type, module=module, root=module, is_tail=False)
         if isinstance(variable.location, ThreadLocal):
             location.recipe.base(self._scope.thread_local(variable, variable.location.offset, module, self._thread))
             location.is_thread_local = True
@@ -226,6 +230,7 @@ class _Compiler:
         if not location.is_value:
             location.dereferenced[location.recipe.dereference()] = text
         location.is_value = location.is_const = False
+        location.is_tail = True
         location.type = target.target
         self._check_dereferences(location)
 
@@ -271,10 +276,12 @@ class _Compiler:
         if path is None:
             near = nearest_names(name, field_names(record))
             raise failure("no_such_field", type=record.name, what=name, hint=_near(near) or _all(record))
+        inner: Type = record
         for part in path:
+            location.is_tail = location.is_tail and is_last(inner, part)
+            location.is_flexible = is_flexible(inner, part, location.is_tail)
             step_into(location, part)
-        inner = record if len(path) < 2 else path[-2].type.bare
-        location.is_flexible = is_flexible(inner, path[-1])
+            inner = part.type.bare
         return location
 
     def _go_in(self, location: ValueLocation, of: Expression) -> bool:
@@ -298,8 +305,9 @@ class _Compiler:
             raise _wrong(of, f"it is {location.type.name}, neither an array nor a pointer")
         count = plain.dimensions[0].count if plain.dimensions and not location.is_flexible else None
         if index < 0 or (count is not None and index >= count):
-            raise failure("no_such_element", what=spelled(of), index=index, count=count)
-        location.type = row_of(plain)
+            those = "those from 0 on" if count is None else count
+            raise failure("no_such_element", what=spelled(of), index=index, count=those)
+        location.type, location.is_tail = row_of(plain), False
         location.recipe.add(index * _size(location.type, of, plain))
         return location
 
@@ -332,6 +340,7 @@ class _Compiler:
                 location.recipe.numbers((*index, ("CONSTANT", 0, 0, count), ("LESS", 0, 0, 0)))
                 location.refused[location.recipe.require()] = absent
             location.type, stride = row_of(plain), _size(row_of(plain), of, plain)
+            location.is_tail = False
         elif isinstance(plain, Pointer):
             stride = _size(location.type, of)
         elif not go_to_character(location, index, absent):
@@ -458,13 +467,22 @@ def step_into(location: ValueLocation, part: Field | Base) -> None:
     location.type = part.type
 
 
-def is_flexible(record: Type, part: Field | Base) -> bool:
-    """Whether it is an array that ends its struct and says of itself that it has 0 or 1 elements, or not how many."""
-    plain = part.type.bare
-    if not isinstance(record, Record) or not isinstance(plain, Array) or len(plain.dimensions) != 1:
+def is_last(record: Type, part: Field | Base) -> bool:
+    """Whether no other field of it begins behind this one; of a base class, whether it has none of its own."""
+    if not isinstance(record, Record):
         return False
-    last = max((field.bit_offset or 0 for field in record.parts.fields), default=0)
-    return plain.dimensions[0].count in (None, 0, 1) and isinstance(part, Field) and part.bit_offset == last
+    last = max((field.bit_offset or 0 for field in record.parts.fields), default=None)
+    return last is None if isinstance(part, Base) else part.bit_offset == last
+
+
+def is_flexible(record: Type, part: Field | Base, is_tail: bool) -> bool:
+    """Whether it is an array that ends its struct and says that it has 0 elements, or not how many; or 1, where
+    `is_tail`."""
+    plain = part.type.bare
+    if isinstance(part, Base) or not isinstance(plain, Array) or len(plain.dimensions) != 1:
+        return False
+    count = plain.dimensions[0].count
+    return is_last(record, part) and (count in (None, 0) or (count == 1 and is_tail))
 
 
 def variant_of(record: Record, name: str) -> Variant | None:

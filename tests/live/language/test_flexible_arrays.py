@@ -57,3 +57,25 @@ def test_others_have_as_many_as_they_say(launch: Launch, build_program: Build) -
     outcome(session)
     [event, *_] = all_events(session, EventFilter(event_type="probe"))
     assert "no element" in str(event.watch_values)
+
+
+def test_one_element_is_one_where_something_else_is_behind_it(launch: Launch, build_program: Build) -> None:
+    program = build_program("one_at_the_end", "-O0")
+    for wrong in ("row->inner.item[1]", "counted.item[1]", "many[0].item[1]", "many[0].item[number]"):
+        probe = f"look : {wrong}"
+        if "number" in wrong:  # which is known there alone
+            session = launch(program, probe=[probe])
+            outcome(session)
+            [event] = all_events(session, EventFilter(event_type="probe"))
+            assert "no element" in str(event.watch_values)
+            continue
+        with pytest.raises(StrobeError, match="has no element 1: it has 1"):
+            launch(program, probe=[probe])
+    with pytest.raises(StrobeError, match=r"'copy.item' has no element 1: it has 1"):
+        launch(program, probe=["one_at_the_end.c:25 : copy.item[1]"])
+    with pytest.raises(StrobeError, match="has no element -1: it has those from 0 on"):
+        launch(program, probe=["look : list->item[-1]"])
+    session = launch(program, probe=["look : list->item[3], last->inner.item[2], row->inner.item[0]"])
+    outcome(session)
+    [event] = all_events(session, EventFilter(event_type="probe"))
+    assert list((event.watch_values or {}).values()) == [13, 13, 5]
