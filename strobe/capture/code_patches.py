@@ -237,7 +237,7 @@ class Probes:
 
     def install(self, specs: Sequence[ProbeSpec]) -> list[Refusal]:
         """Installs hooks in one batch; for each why it was not installed: UNLOADED where its library has gone since the
-        last that `note_removal` was told of, whatever lies there now. Raises as AgentLink and CodePatches do."""
+        last removal that `note_removal` got, whatever lies there now. Raises as AgentLink and CodePatches do."""
         if self._interceptor_writes and self._patches.running:
             return [Refusal.ALREADY_RUNNING] * len(specs)
         self._agent.assign_extras({spec.function_id: spec.plan for spec in specs})

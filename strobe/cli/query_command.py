@@ -193,8 +193,8 @@ def _joined(
         raise click.UsageError("the other event is before or after: --join-before or --join-after")
     from strobe.session.questions.joining import Join
 
-    told = tuple(expression for text in on for expression in expressions_of(text))
-    return Join(before or after or "", told, after is not None, any_thread, select, missing)
+    pairs = tuple(expression for text in on for expression in expressions_of(text))
+    return Join(before or after or "", pairs, after is not None, any_thread, select, missing)
 
 
 def _grouped(session: Session, wanted: EventFilter, group_by: str, ended: Ending | None, as_json: bool) -> list[str]:

@@ -1,7 +1,7 @@
 """A table of a TOML file as text: set or removed, and all else stays as it was written.
 
-Headers and keys are told from what looks like them within texts and arrays of several lines, and each result is read
-again: one that means anything else than was wanted is not given out.
+Headers and keys are distinguished from what looks like them within texts and arrays of several lines, and each result
+is read again: one that means anything else than was wanted is not given out.
 """
 
 from __future__ import annotations

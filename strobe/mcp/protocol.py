@@ -87,7 +87,7 @@ def tool_of(request: Message, registry: Registry) -> tuple[Tool, Any]:
 
 
 def wants_progress(request: Message) -> bool:
-    """Whether the client asks to be told that the call goes on."""
+    """Whether the client asks for progress while the call goes on."""
     return jsonrpc.is_id(request.meta.get(_PROGRESS_KEY))
 
 

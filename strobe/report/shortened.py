@@ -1,4 +1,4 @@
-"""Values of which what says nothing is told once: elements that are equal, structures of zeros."""
+"""Values in which what says nothing is shown once: elements that are equal, structures of zeros."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from strobe.values.decode import text
 from strobe.values.model import Char, Pairs, PointerTo, Problem, Record, Rows, Shown, Variant
 
 _RUN = 4  # equal elements, from which on they stand once
-_LEAST_FIELDS = 3  # of a structure that is told as empty
+_LEAST_FIELDS = 3  # of a structure that is shown as empty
 
 
 def shortened(value: Shown, is_outermost: bool = True) -> Shown:

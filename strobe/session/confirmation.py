@@ -104,7 +104,7 @@ class Confirmation:
 
     def _look_at_connection(self) -> None:
         """A program that is ending has lost its main thread and its descriptors, too, for as long as that takes it on a
-        busy machine: only what is so for a while is told."""
+        busy machine: only what is so for a while is reported."""
         if not self._target.is_cut_off():
             self._cut_off_at = math.inf
         elif math.isinf(self._cut_off_at):

@@ -239,8 +239,8 @@ class LiveSession(Session):
 
     def inexact_probes(self, probe: Sequence[Probe]) -> list[str]:
         """What is to be said, once, of those of them that are lines of optimized code."""
-        told = "" if self._probes is None else self._probes.inexact([one.name for one in probe])
-        return [told] if told else []
+        inexact = "" if self._probes is None else self._probes.inexact([one.name for one in probe])
+        return [inexact] if inexact else []
 
     def _unrecorded(self, numbers: Collection[int]) -> set[int]:
         """Those of removed probes with which nothing was recorded, and will not be: a forked child goes on with the

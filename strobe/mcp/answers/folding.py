@@ -8,9 +8,9 @@ from typing import Any
 
 from strobe.mcp.results import encode, plain
 
-_RUN = 4  # equal elements of an array, from which on they are told once
+_RUN = 4  # equal elements of an array, from which on they are shown once
 _LONGEST_BLOCK = 4  # events that come again together
-_LEAST_MEMBERS = 3  # of a structure that is told as empty
+_LEAST_MEMBERS = 3  # of a structure that is shown as empty
 _EMPTY = (0, 0.0, "0x0", "", "'\\0'", None)
 _OWN = ("id", "timestampNs", "durationNs", "parentEventId")  # of each event its own
 _COMMON = ("functionRaw", "sourceFile", "line", "pid", "returnType")  # long, and seldom asked for
@@ -20,7 +20,7 @@ Json = dict[str, Any]
 
 def folded(value: Any, shown: set[str] | None = None) -> Any:
     """A value without what says nothing: `0 x 100` for equal elements, "{all 0}" for an empty structure within another,
-    no pointers to tables of virtual functions. `shown`: addresses whose content has been told; grows."""
+    no pointers to tables of virtual functions. `shown`: addresses whose content was shown; grows."""
     seen = set[str]() if shown is None else shown
     if isinstance(value, list):
         return _runs([folded(item, seen) for item in value])
@@ -98,7 +98,7 @@ def without_common(events: Sequence[Json]) -> tuple[Json, list[Json]]:
 
 
 def repeats(events: Sequence[Json]) -> list[tuple[Json, int]]:
-    """Events that come again in the same order, with all but their own ids and times alike, told once: each entry of
+    """Events that come again in the same order, with all but their own ids and times alike, shown once: each entry of
     the answer with how many events it stands for. The last one of a block says how often that comes again."""
     shapes = [_shape(one) for one in events]
     found: list[tuple[Json, int]] = []

@@ -26,7 +26,7 @@ _NS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 
 
 class _Marked(Palette):
-    """Durations between marks, so that they are told from what the program has shown."""
+    """Durations between marks, so that they differ from what the program has shown."""
 
     def __init__(self) -> None:
         super().__init__(False)

@@ -50,7 +50,7 @@ _NEVER_SEEN = {
     "was sent",
     "SIGSYS": "where is not known: a system call that a filter of the program forbids (seccomp), or it was sent",
 }
-CALLS = 8  # innermost traced ones that are told
+CALLS = 8  # innermost traced ones that are shown
 _VALUE, _CALL = 100, 400  # characters
 _RSP, _WORD = 7, 8
 _UNKNOWN: tuple[type[BaseException], ...] = (StrobeError, *UNREADABLE)
@@ -161,7 +161,7 @@ def _origin(notes: dict[int, dict[str, Any]], signal: int) -> dict[str, Any] | N
 def _with_stack(
     crash: Crash, stack: CrashStack | None, modules: Sequence[LoadedModule], resolver: SymbolResolver
 ) -> Crash:
-    """Of one in a library the innermost frame of the program itself is told, where its caller is not known."""
+    """Of one in a library the innermost frame of the program itself is shown, where its caller is not known."""
     if stack is None:
         return crash
     own = modules[0]

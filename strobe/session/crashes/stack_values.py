@@ -13,7 +13,7 @@ from strobe.symbols import SymbolResolver
 from strobe.values.decode.recorded import Block
 from strobe.values.printers.known import Printers
 
-_INNERMOST, _OUTERMOST = 24, 3  # frames that are told of many
+_INNERMOST, _OUTERMOST = 24, 3  # frames that are shown of many
 
 
 def stack_values(

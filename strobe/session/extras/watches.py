@@ -88,12 +88,12 @@ def is_calculated(variable: str) -> bool:
     neither."""
     try:
         path = parse(variable)
-    except StrobeError as told:
+    except StrobeError as no_path:
         try:
             tree = parse_expression(variable)
         except ExpressionError as error:
-            if NO_PATH not in told.message:
-                raise told from None
+            if NO_PATH not in no_path.message:
+                raise no_path from None
             reason = f"{error.reason}, at '{error.near(variable)}'"
             raise failure("bad_expression", expression=variable, reason=reason, valid=error.hint or VALID) from error
         if is_plain(tree) and not isinstance(tree, syntax.Literal):

@@ -159,10 +159,10 @@ class SessionProbes:
         if not names:
             return ""
         if len(names) == 1:
-            told = f"Probe {names[0]} counts how often its instructions ran"
-            return f"{told}: the code is optimized, so its line may run without them."
-        told = f"Probes {', '.join(names)} count how often their instructions ran"
-        return f"{told}: the code is optimized, so a line may run without them."
+            counted = f"Probe {names[0]} counts how often its instructions ran"
+            return f"{counted}: the code is optimized, so its line may run without them."
+        counted = f"Probes {', '.join(names)} count how often their instructions ran"
+        return f"{counted}: the code is optimized, so a line may run without them."
 
     def remove(self, label: str) -> bool:
         """Whether there was one."""
@@ -191,7 +191,7 @@ class SessionProbes:
             self._store.add_functions(self._session_id, earlier)
 
     def _take_out(self, one: _Active) -> None:
-        """Where it raises before it has told the program, all is as before; after that nothing of it is recorded."""
+        """Where it raises before it has asked the agent, all is as before; after that nothing of it is recorded."""
         plans = {item.function_id: item.plan.disabled() for item in one.sites if item.plan is not None}
         if not plans:
             return

@@ -5,7 +5,7 @@
     till.cpp:17 : "booked {cents} of {account->owner}"
     lfunc.c:203
 
-The parts are told apart here, not understood: by ` if `, by a colon that is none of `::`, `file:42`, `f:return`,
+The parts are only separated here, not understood: by ` if `, by a colon that is none of `::`, `file:42`, `f:return`,
 `f:inlined` and `?:`, and by commas, all of them outside brackets and quotes.
 """
 

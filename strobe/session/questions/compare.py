@@ -28,7 +28,7 @@ _ADDRESS = re.compile(r"(?P<number>0x[0-9a-f]{1,16})( <(?P<name>.*)>)?")
 _UNREADABLE = re.compile(r"Address not readable: 0x[0-9a-f]+")
 _EVERY_ELEMENT = re.compile(r"\[\d+\]")
 _MISSING = object()  # of a value that the other event does not have
-_DIFFERENT = 200  # values that are told apart: a function, and what of it
+_DIFFERENT = 200  # values that are distinguished: a function, and what of it
 
 Key = tuple[int, str, int]  # kind of record, name of function or probe, depth
 
@@ -159,7 +159,7 @@ def _paired(
     one: Sequence[Thread], other: Sequence[Thread]
 ) -> tuple[list[tuple[Thread, Thread]], tuple[list[str], list[str]], bool]:
     """Threads of the same name, else of names that differ in a number, else of names that each run makes anew; each
-    time in the order in which they began to be recorded, and whether that order has told which."""
+    time in the order in which they began to be recorded, and whether that order has decided which."""
     left, left_there = list(one), list(other)
     pairs: list[tuple[Thread, Thread]] = []
     by_order = False

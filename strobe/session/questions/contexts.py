@@ -100,7 +100,7 @@ class EventContext:
         return self._decoder.host(self._seen.row) if self._seen.is_host else self._decoded(self._seen.row)
 
     def one_thread(self) -> tuple[int, int]:
-        """Of which thread it is, so that those that had the same id one after the other are told apart. Raises
+        """Of which thread it is, so that those that had the same id one after the other are distinguished. Raises
         Undecided."""
         row = self._seen.row
         if not self._seen.is_host:

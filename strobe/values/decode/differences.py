@@ -1,6 +1,6 @@
 """Which parts of a value differ from what they were: members of structures, elements of arrays and containers.
 
-What was not recorded, on one side or both, is no difference: it is told as not compared.
+What was not recorded, on one side or both, is no difference: it is shown as not compared.
 """
 
 from __future__ import annotations

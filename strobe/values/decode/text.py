@@ -106,7 +106,7 @@ def _elements(values: Tuple) -> str:
 
 def plain(value: Shown) -> Any:
     """As JSON has it. A pointer that was followed is {"pointer", "to"}, an array that was cut {"count", "elements"}.
-    Characters of the program stay Text, so that "0x10" is told from an address."""
+    Characters of the program stay Text, so that "0x10" is distinguished from an address."""
     match value:
         case Char():
             return _character(value)

@@ -317,7 +317,7 @@ class _Table:
         self.data = self._written(start)
 
     def _byte_classes(self) -> list[int]:
-        """For each byte the number of those that are not told apart from it."""
+        """For each byte the number of those that are not distinguished from it."""
         bounds = {0, 256}
         for node in self._nodes:
             for first, last, _ in node.steps:

@@ -355,7 +355,7 @@ def _lines_with_value(module: Module, file: str, line: int, ranges: tuple[tuple[
 
 
 def _passed(given: PassedValue, type_: Type) -> ValueLocation | None:
-    """At a function's first instruction: where the caller has put a parameter; None where that is not told whole."""
+    """At a function's first instruction: where the caller has put a parameter; None where not all of that is known."""
     size = WORD_BYTES if given.is_address else type_.size or 0
     location = ValueLocation(Recipe(), type_)
     if all(source >= STACK for source in given.sources):

@@ -51,7 +51,7 @@ from strobe.values.printers.inside import Inside, element_of, value_in
 OF_CALLS = "$return, of a watch when the function returns"
 _MAX_NESTING = 32  # anonymous records and base classes within each other
 _SIGNS = {"i": Encoding.SIGNED, "u": Encoding.UNSIGNED}
-_IN_SCOPE = 12  # names that are told
+_IN_SCOPE = 12  # names that an error lists
 _NO_NAMES = ("const", "volatile", "struct", "class", "union", "enum")
 _SCALARS = {
     **{f"{sign}{8 * size}": (size, of) for size in (1, 2, 4, 8) for sign, of in _SIGNS.items()},

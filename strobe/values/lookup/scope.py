@@ -26,7 +26,7 @@ _TOOLCHAIN = re.compile(r"/rustc[-/][^/]+/library/")  # also where Debian keeps 
 
 
 class UnknownName(StrobeError):
-    """Nothing has that name here, or several things that are not told apart."""
+    """Nothing has that name here, or several things that cannot be distinguished."""
 
 
 class UnknownVariable(UnknownName):
