@@ -473,8 +473,8 @@ class Session:
         """
         return self._timeline.sql(statement, timeout_s, self._more)
 
-    def _more(self, event: Event) -> tuple[str | None, str | None]:
-        """Values of watches, and the stack, as JSON."""
+    def _more(self, event: Event) -> tuple[str | None, str | None, str | None]:
+        """Values of watches, the stack, and arguments with what they lead to, as JSON."""
         from strobe.values.decode import text
 
         filled = self._filled(event)
@@ -483,6 +483,7 @@ class Session:
         return (
             None if shown is None else json.dumps(shown, ensure_ascii=False),
             None if filled.stack is None else json.dumps(filled.stack, ensure_ascii=False),
+            json.dumps({one.name: text.plain(one.value) for one in filled.arguments or ()}, ensure_ascii=False),
         )
 
     def wait(self, timeout: float | None = None) -> ExitStatus | None:

@@ -2,7 +2,8 @@
 
 Columns: id, session_id, timestamp_ns, thread_id, thread_name, pid, event_type, function, function_raw, source_file,
 line, depth, parent_event_id, arguments (JSON object), return_value, watch_values (JSON object, of watches and probes),
-stack (JSON list), duration_ns, sampled, text, label, and number, by which events are in the order of time.
+stack (JSON list), duration_ns, sampled, text, label, number, by which events are in the order of time, and
+all_arguments: arguments with what they lead to, as it was recorded. See sql_values for `arg` and `probe`.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ from typing import Any
 import apsw
 
 from strobe import _abi, _core
+from strobe.dataclass import replace
 from strobe.errors import failure
 from strobe.limits import SQL_ROWS
 from strobe.model import Event, EventType, FunctionSymbol, Value
 from strobe.timeline.decode.captured import decode_arguments, decode_return, named, plain, words_of
+from strobe.timeline.decode.sql_values import create_functions, with_columns
 from strobe.timeline.events import decode_text
 from strobe.timeline.reader import SessionReader, open_reader
 
@@ -29,7 +32,7 @@ _STEPS = 20_000  # of SQLite's machine between two looks at the clock: about a m
 _TOKENS = re.compile(
     r"""'[^']*'?|"[^"]*"?|`[^`]*`?|\[[^\]]*\]?|--[^\n]*|/\*.*?(?:\*/|\Z)|;|\s+|[^'"`\[;\s/-]+|.""", re.DOTALL
 )
-More = Callable[[Event], tuple[str | None, str | None]]
+More = Callable[[Event], tuple[str | None, str | None, str | None]]
 _ALLOWED = {apsw.SQLITE_SELECT, apsw.SQLITE_READ, apsw.SQLITE_FUNCTION, apsw.SQLITE_RECURSIVE}
 
 # `+` keeps the scan of the calls outermost: the small tables are looked up for each row, never the other way round.
@@ -49,7 +52,9 @@ select {id} || c.number as id, {session} as session_id, c.timestamp_ns as timest
     strobe_more(c.function_id, c.kind, c.arguments, c.flags, c.number, 0) as watch_values,
     strobe_more(c.function_id, c.kind, c.arguments, c.flags, c.number, 1) as stack,
     c.duration_ns as duration_ns,
-    c.flags & 1 as sampled, null as text, iif(f.is_probe, f.name, null) as label, c.number as number
+    c.flags & 1 as sampled, null as text, iif(f.is_probe, f.name, null) as label, c.number as number,
+    coalesce(strobe_more(c.function_id, c.kind, c.arguments, c.flags, c.number, 2),
+        strobe_arguments(c.function_id, c.kind, c.arguments, c.flags, c.number)) as all_arguments
 from strobe_calls({path}) c
     left join temp.function f on f.function_id = +c.function_id
     left join temp.thread t on t.thread_index = +c.thread_index
@@ -58,7 +63,7 @@ select {id} || number, {session}, cast(strobe_time(number) as integer), thread_i
     coalesce(pid, 0), coalesce(event_type, ''), coalesce(null, null), coalesce(null, null), cast(null as blob),
     cast(null as blob), cast(null as integer), null, null, null, null, null, cast(null as integer), 0,
     strobe_text(text),
-    coalesce(null, null), number
+    coalesce(null, null), number, coalesce(null, null)
 from main.host_events where session = {key}
 """
 
@@ -88,7 +93,7 @@ def run(
         deadline = time.monotonic() + timeout_s
         # it is Python: signals are handled there, too
         connection.set_progress_handler(lambda: time.monotonic() > deadline, _STEPS)
-        rows = list(itertools.islice(cursor.execute(statement), SQL_ROWS + 1))
+        rows = list(itertools.islice(cursor.execute(with_columns(statement)), SQL_ROWS + 1))
     except apsw.InterruptError as error:
         raise failure("sql_too_long", seconds=f"{timeout_s:g}") from error
     except apsw.NoMemError as error:
@@ -136,6 +141,7 @@ def _create_view(connection: apsw.Connection, reader: SessionReader, more: More 
         connection.executemany("insert into temp.thread values (?,?,?)", threads)
 
     _create_functions(connection, functions, reader)
+    create_functions(connection)
     _create_more(connection, functions, reader, more)
     _create_time(connection, reader.segment)
     connection.execute(_view_statement(reader))
@@ -184,11 +190,18 @@ def _create_more(
         if blob is None or more is None or not flags & _abi.FLAG_HAS_EXTRAS:
             return None
         symbol, is_enter = functions.get(function_id), kind == _abi.RECORD_ENTER
-        extras = (decode_arguments if is_enter else decode_return)(symbol, words_of(blob), True)[1]
+        words = words_of(blob)
+        arguments, extras = (
+            decode_arguments(symbol, words, True) if is_enter else (None, decode_return(symbol, words, True)[1])
+        )
+        wants_arguments = column == 2
+        if wants_arguments and arguments is None:
+            return None
         name = "" if symbol is None else symbol.function
         event_type: EventType = "function_enter" if is_enter else "function_exit"
         time_ns = segment.to_ns(segment.ticks_of(number))
-        return more(Event("", time_ns, event_type, 0, "", 0, name, extras=extras))[column]
+        event = Event("", time_ns, event_type, 0, "", 0, name, extras=extras)
+        return more(replace(event, arguments=arguments) if wants_arguments else event)[column]
 
     connection.create_scalar_function("strobe_more", found, 6, deterministic=True)
 
