@@ -277,7 +277,8 @@ class Session:
         if nowhere is not None:
             return nowhere
         asked = looked_at or wanted
-        return why_none(found, lambda: self.absence(wanted), lambda: self._doubts(asked), wanted.address)
+        of_all = asked if asked.event_type == "probe" else wanted
+        return why_none(found, lambda: self.absence(of_all), lambda: self._doubts(asked), wanted.address)
 
     def _labels(self) -> frozenset[str]:
         """Names of watches, and of variables that were polled or written."""

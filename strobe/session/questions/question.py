@@ -476,7 +476,7 @@ def _sight(
     is_of_returns = wanted.min_duration_ns is not None or wanted.return_value is not None
     if kind is None and names - _OF_OUTPUT and not is_of_returns and _has_only_probes(reader, wanted):
         kind = "probe"
-    if kind is None and not watches and "$type" not in names:
+    if kind is None and not watches and not names & {"$type", "$label"}:  # which other events may have
         if names & _AT_RETURNS or is_of_returns:
             kind = "function_exit"
         elif asks_for_arguments:

@@ -84,3 +84,31 @@ def test_a_label_is_asked_for(launch: Launch, build_program: Build) -> None:
     assert "This does not prove that it did not happen." in other
     assert session.query(EventFilter(where='$label == "every" && value < 5')).total_count == 1
     assert session.query(EventFilter(where='$label == "every"', event_type="stdout")).total_count == 0
+
+
+def test_a_label_or_something_else(launch: Launch, build_program: Build) -> None:
+    """Neither side of `||` leaves out the events of the other."""
+
+    def probes(session: Session) -> None:
+        session.trace(["used"], probe=[Probe("used", show=("value",), label="every"), Probe("used", label="bare")])
+
+    session = launch(build_program("absent", "-O1"), "once", check=probes)
+    outcome(session)
+    for where in ('$label == "every" || value > 1000', 'value > 1000 || $label == "every"'):
+        assert [one.label for one in session.query(EventFilter(where=where)).events] == ["every"]
+    groups, found = session.counts(EventFilter(), "$label", "value")
+    assert [group.value["$label"] for group in groups] == ["every"]
+    assert found.absence is None
+
+
+def test_absence_is_of_the_label_that_is_asked_for(launch: Launch, build_program: Build) -> None:
+    def probes(session: Session) -> None:
+        session.trace(["used"], probe=[Probe("used", where="value > 1000", label="rare")])
+
+    session = launch(build_program("absent", "-O1"), "once", check=probes)
+    outcome(session)
+    for label, said in (("rare", "once the condition of a probe did not hold"), ("none", "traced functions matches")):
+        absence = session.query(EventFilter(where=f'$label == "{label}"')).absence
+        assert absence is not None
+        assert said in absence
+        assert "used was traced" not in absence
