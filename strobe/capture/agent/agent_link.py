@@ -29,6 +29,7 @@ ANSWER_S = 5.0  # of a process that is stopped
 BUSY_ANSWER_S = 30.0  # of one that gets little of the processors
 LEAVING_S = 5.0
 INSTALL_S = 60.0  # thousands of hooks
+SPECS_AT_ONCE = 8192  # so that the time depends on how busy the machine is, and not on how many there are
 _LEAVING_POLL_S = 0.002
 LEAVING_TURNS = 300  # that the agent has had to answer; where they take longer, so do the program's threads
 _STORE_MARGIN_S = 1.0  # between the agent's last moment to write and ours to wait
@@ -178,11 +179,18 @@ class AgentLink:
 
         Where Interceptor writes the hooks they are installed when this returns, and NOTHING stands for such a one.
         """
+        removals = self.removals
+        made: list[Trampoline | Refusal] = []
+        for first in range(0, len(specs), SPECS_AT_ONCE):
+            made += self._make_trampolines(specs[first : first + SPECS_AT_ONCE], removals)
+        return made
+
+    def _make_trampolines(self, specs: Sequence[ProbeSpec], removals: int) -> list[Trampoline | Refusal]:
         request = {
             "ids": [spec.function_id for spec in specs],
             "addresses": [hex(spec.address) for spec in specs],
             "sizes": [spec.size for spec in specs],
-            "removals": self.removals,
+            "removals": removals,
         }
         layouts = b"".join(bytes([spec.plan.flags]) + spec.plan.layout for spec in specs)
         answers = self._ask(self._script.exports_sync.make_trampolines, request, layouts, seconds=INSTALL_S)

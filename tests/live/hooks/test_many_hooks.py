@@ -15,6 +15,8 @@ from support.short_form import short
 from support.wait import wait_until
 
 from strobe import _core
+from strobe.capture.agent import agent_link
+from strobe.capture.agent.agent_link import AgentLink
 from strobe.session import Session
 
 FUNCTIONS = short(5000, 2000)
@@ -52,6 +54,29 @@ def test_five_thousand_hooks_while_it_runs(
 def calls(session: Session) -> int:
     """Of all functions, in totals: the timeline itself may be full, and holds no more then."""
     return sum(group.count for group in totals(session).values())
+
+
+@pytest.mark.parametrize("form", ["native", "portable"])
+def test_the_agent_is_asked_for_a_part_of_them_at_a_time(
+    launch: Launch, build_many_functions: Build, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    """A library with 110,000 functions took it more than the minute that it has for an answer, on a busy machine."""
+    monkeypatch.setenv("STROBE_RECORDER", form)
+    asked: list[int] = []
+    ask = AgentLink._ask
+
+    def noted(self: AgentLink, method: Any, *arguments: Any, **more: Any) -> Any:
+        if arguments and isinstance(arguments[0], dict) and "sizes" in arguments[0]:
+            asked.append(len(arguments[0]["ids"]))
+        return ask(self, method, *arguments, **more)
+
+    monkeypatch.setattr(AgentLink, "_ask", noted)
+    monkeypatch.setattr(agent_link, "SPECS_AT_ONCE", 64)
+    session = launch(build_many_functions(200), patterns=["work_*"])
+    wait_until(lambda: len(totals(session)) == 200, "every function to be called")
+    os.kill(session.pid, signal.SIGUSR1)
+    assert outcome(session).stdout == "ready\nright\n"
+    assert (max(asked), sum(asked)) == (64, 200)
 
 
 def test_removed_functions_fall_silent_and_can_come_back(launch: Launch, build_many_functions: Build) -> None:
