@@ -13,7 +13,7 @@ EXPRESSION_CHARACTERS = 256
 EXPRESSION_DEREFERENCES = 4  # by `*` and `&`, of one expression
 READ_TARGETS = 16  # of one read
 WRITE_TARGETS = 16  # of one write
-CALLS_AT_ONCE = 64  # of one connection
+CALLS_AT_ONCE = 64  # of all clients of the daemon
 LINE_BYTES = 16 << 20  # of one message
 
 # what is recorded

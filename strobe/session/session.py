@@ -224,7 +224,7 @@ class Session:
 
     def joined(self, wanted: EventFilter, join: Join) -> tuple[Joined, list[str]]:
         """A page of events, each with another one, as questions.joining has it; and why there may have been more of
-        the other ones, or what it says that there are none. Raises bad_value, expression_wrong, and as `query`."""
+        the other ones, if there are any. Raises bad_value, expression_wrong, and as `query`."""
         from strobe.session.questions import Question
         from strobe.session.questions.joining import joined
 
@@ -232,7 +232,8 @@ class Session:
         found = joined(lambda one: Question(reader, one, self._filled, self._labels()), wanted, join, until)
         reader.check_whole()
         if not found.candidates:
-            return found, [self.why_none(found.asked, found.of_others, found.other_filter)]
+            found.absence = self.why_none(found.asked, found.of_others, found.other_filter)
+            return found, []
         return found, self._doubts(found.other_filter)
 
     def compare(self, other: Session, wanted: EventFilter, of_other: EventFilter) -> Compared:

@@ -30,12 +30,13 @@ def joined_lines(session: Session, wanted: EventFilter, join: Join, is_last: boo
         events = [_json(event, values, other, wanted, join, side) for event, values, other in pairs]
         facts = {"paired": found.paired, "unpaired": found.unpaired, "others": found.candidates}
         unknown = {"undecided": found.unknown, "undecidedWhy": found.unknown_why} if found.unknown else {}
-        missing = {"othersMissing": doubts} if doubts else {}
+        missing: dict[str, Any] = {"othersMissing": doubts} if doubts else {}
+        missing |= {} if found.absence is None else {"othersAbsence": found.absence}
         return [dumps({"events": events, **facts, **unknown, **missing}, indent=True)]
     heads = (*(wanted.select or ("time", "thread", "what")), *(f"{side}: {name}" for name in join.select or ("what",)))
     rows = [(*_own(event, values, wanted), *_others(other, join)) for event, values, other in pairs]
     lines = table(heads, rows, Palette.of(sys.stdout)) if rows else []
-    return [*_unchecked(found), *lines, *_below(found, side, doubts)]
+    return [*_unchecked(found, wanted), *lines, *_below(found, side, doubts)]
 
 
 def _own(event: Event, values: dict[str, Any], wanted: EventFilter) -> tuple[str, ...]:
@@ -66,8 +67,9 @@ def _json(
     return shown | {side: found}
 
 
-def _unchecked(found: Joined) -> list[str]:
-    return [] if found.found.unchecked_after is None else [not_looked_at(found.found.unchecked_after)]
+def _unchecked(found: Joined, wanted: EventFilter) -> list[str]:
+    after = found.found.unchecked_after
+    return [] if after is None else [not_looked_at(after, wanted.newest_first)]
 
 
 def _below(found: Joined, side: str, doubts: list[str]) -> list[str]:
@@ -75,4 +77,6 @@ def _below(found: Joined, side: str, doubts: list[str]) -> list[str]:
     lines = [f"{counts}, of {found.candidates:,} that fulfil the condition"]
     if found.unknown:
         lines.append(f"of {found.unknown:,} not known: {found.unknown_why}")
+    if found.absence is not None:
+        lines.append(f"no such event: {found.absence}")
     return [*lines, *(f"there may be others that were not recorded: {one}" for one in doubts)]

@@ -56,7 +56,9 @@ def of(session: Session, arguments: dict[str, Any], wanted: EventFilter, budget:
     if found.unknown:
         answer |= {"undecided": found.unknown, "undecidedWhy": results.clipped(found.unknown_why, 200)}
     if doubts:
-        answer |= {"othersMissing": bounded(doubts)} if found.candidates else {"othersAbsence": doubts[0]}
+        answer["othersMissing"] = bounded(doubts)
+    if found.absence is not None:
+        answer["othersAbsence"] = found.absence
     return answer | totals_json.loss(page.loss)
 
 

@@ -55,8 +55,8 @@ class Other:
 class Joined:
     """`found`: the page, of which `others` has the other event of each, None where there is none. `paired` and
     `unpaired` events there were in all, `candidates` other ones; `asked` asks for these, `other_filter` selects them,
-    `of_others` is what the look at them has found. `unknown`: events of either side of which it is not known, for the
-    reason `unknown_why`."""
+    `of_others` is what the look at them has found, `absence` says why there are none. `unknown`: events of either side
+    of which it is not known, for the reason `unknown_why`."""
 
     found: Found
     others: list[Other | None] = field(default_factory=list)
@@ -68,6 +68,7 @@ class Joined:
     asked: EventFilter = field(default_factory=EventFilter)
     other_filter: EventFilter = field(default_factory=EventFilter)
     of_others: Found = field(default_factory=Found)
+    absence: str | None = None
 
 
 def joined(ask: Ask, wanted: EventFilter, join: Join, until: int) -> Joined:

@@ -50,6 +50,16 @@ def test_those_that_have_none(session: str) -> None:
     assert rows and all(row.rstrip().endswith("none") for row in rows)
 
 
+def test_where_there_are_no_other_events_it_says_why(session: str) -> None:
+    joined = ("--join-before", '$function == "never"', "--last", "1")
+    *_, counts, why = strobe("query", session, "--where", MISSED, *joined).stdout.splitlines()
+    assert counts.endswith("of 0 that fulfil the condition")
+    assert why.startswith("no such event: No event that the other conditions select")
+    page = json.loads(strobe("query", session, "--where", MISSED, *joined, "--json").stdout)
+    assert "othersMissing" not in page
+    assert f"no such event: {page['othersAbsence']}" == why
+
+
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
