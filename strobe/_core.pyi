@@ -366,6 +366,10 @@ def result_uses(code: Sequence[tuple[int, bytes]], entries: Sequence[int]) -> by
     """For each of the functions, `entries` ascending, a byte: which registers of its result some direct call's caller
     reads right behind it (1 rax, 2 rdx, 4 xmm0, 8 xmm1). `code`: (address, content) of x86-64 code."""
 
+def argument_stores(code: bytes) -> list[tuple[int, int, int]]:
+    """Where the function that begins with this x86-64 code stores its arguments in the frame before its first branch:
+    (STROBE_SOURCE_*, the base register as DWARF numbers it: rbp or rsp, offset)."""
+
 def code_parts(index: DwarfIndex) -> dict[str, bytes]:
     """All ranges of all functions by start, the first of several with one start: columns start, end, entry (u64)."""
 

@@ -5,8 +5,10 @@
 #include <tuple>
 #include <vector>
 
+#include "abi/strobe_abi.h"
 #include "bindings.h"
 #include "columns.h"
+#include "symbols/argument_stores.h"
 #include "symbols/code_parts.h"
 #include "symbols/code_rows.h"
 #include "symbols/frame_ranges.h"
@@ -91,6 +93,31 @@ py::bytes result_uses(const std::vector<std::pair<uint64_t, py::bytes>>& code, c
     return {reinterpret_cast<const char*>(uses.data()), uses.size()};
 }
 
+// General registers in the order of arguments, as instructions number them.
+constexpr uint8_t kArguments[] = {7, 6, 2, 1, 8, 9};
+constexpr uint32_t kVectorArguments = 8;
+constexpr int kDwarfRbp = 6, kDwarfRsp = 7;
+
+// STROBE_SOURCE_* of a register; nothing for what passes no argument.
+std::optional<uint32_t> source_of(symbols::Registers argument) {
+    for (uint32_t index = 0; index < std::size(kArguments); ++index)
+        if (argument == symbols::general(kArguments[index])) return index;
+    for (uint32_t index = 0; index < kVectorArguments; ++index)
+        if (argument == symbols::vector(static_cast<uint8_t>(index))) return STROBE_SOURCE_XMM0 + index;
+    return std::nullopt;
+}
+
+py::list argument_stores(const py::bytes& code) {
+    const auto content = static_cast<std::string_view>(code);
+    py::list all;
+    for (const auto& [argument, base, offset] :
+         symbols::argument_stores({reinterpret_cast<const uint8_t*>(content.data()), content.size()})) {
+        if (const auto source = source_of(argument))
+            all.append(py::make_tuple(*source, base == symbols::kRsp ? kDwarfRsp : kDwarfRbp, offset));
+    }
+    return all;
+}
+
 py::dict code_parts(const dwarf::Index& index) {
     std::vector<CodePart> parts;
     {
@@ -148,6 +175,8 @@ void add_symbols(py::module_& module) {
     module.def(
         "result_uses", &result_uses, py::arg("code"), py::arg("entries"),
         "Of each of these functions, ascending entries, which registers of its result a direct call's caller reads.");
+    module.def("argument_stores", &argument_stores, py::arg("code"),
+               "Where the function that begins with this code stores its arguments: (source, base register, offset).");
     module.def("code_parts", &code_parts, py::arg("index"));
 }
 

@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "check.h"
+#include "symbols/argument_stores.h"
 #include "symbols/merged_functions.h"
 #include "symbols/result_uses.h"
 
@@ -122,7 +123,30 @@ void callers_show_which_results_they_read() {
     CHECK_EQUAL(uses_behind_a_call({0x0f, 0x57, 0xc0, 0x0f, 0x28, 0xc8}), 0u);                // xorps xmm0, xmm0; …
     CHECK_EQUAL(uses_behind_a_call({0x88, 0x23}), 0u);                                        // mov [rbx], ah
     CHECK_EQUAL(uses_behind_a_call({0xeb, 0x00, 0x84, 0xc0}), 0u);                            // jmp; test al, al
+    CHECK_EQUAL(uses_behind_a_call({0x90, 0x84, 0xc0}), 0u);                                  // nop; test al, al
+    CHECK_EQUAL(uses_behind_a_call({0xf3, 0x0f, 0x1e, 0xfa, 0x84, 0xc0}), 0u);                // endbr64; test al, al
     CHECK_EQUAL(uses_behind_a_call({0xc3, 0x84, 0xc0}), 0u);                                  // ret; test al, al
+}
+
+// "register:base+offset" of each.
+std::string stores(std::vector<uint8_t> code) {
+    std::string text;
+    for (const ArgumentStore& one : argument_stores(code))
+        text += std::to_string(one.argument) + ':' + std::to_string(one.base) + '+' + std::to_string(one.offset) + ' ';
+    return text;
+}
+
+void functions_show_where_they_put_their_arguments() {
+    CHECK_EQUAL(stores({0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0x83, 0xec, 0x18, 0x48, 0x89, 0x74, 0x24, 8}), "64:4+8 ");
+    CHECK_EQUAL(stores({0x48, 0x89, 0x3c, 0x24}), "128:4+0 ");                           // mov [rsp], rdi
+    CHECK_EQUAL(stores({0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0x7d, 0xf8}), "128:5+-8 ");  // push rbp; …
+    CHECK_EQUAL(stores({0xf2, 0x0f, 0x11, 0x44, 0x24, 8}), "65536:4+8 ");                // movsd [rsp + 8], xmm0
+    CHECK_EQUAL(stores({0x48, 0x89, 0xf7, 0x48, 0x89, 0x3c, 0x24}), "");                 // mov rdi, rsi; …
+    CHECK_EQUAL(stores({0x48, 0x89, 0x3c, 0x24, 0x48, 0x83, 0xec, 8}), "");              // …; sub rsp, 8
+    CHECK_EQUAL(stores({0x48, 0x89, 0x3c, 0x24, 0x50}), "");                             // …; push rax
+    CHECK_EQUAL(stores({0x48, 0x89, 0x3c, 0x04}), "");                                   // mov [rsp + rax], rdi
+    CHECK_EQUAL(stores({0x48, 0x01, 0x3c, 0x24}), "");                                   // add [rsp], rdi
+    CHECK_EQUAL(stores({0xeb, 0x00, 0x48, 0x89, 0x3c, 0x24}), "");                       // jmp; …
 }
 
 void any_bytes_may_follow_a_call() {
@@ -136,6 +160,7 @@ void any_bytes_may_follow_a_call() {
             byte = static_cast<uint8_t>(random >> 32);
         }
         CHECK(uses_behind_a_call(behind) < 16u);
+        CHECK(argument_stores(behind).size() <= behind.size());
     }
 }
 
@@ -143,6 +168,7 @@ void any_bytes_may_follow_a_call() {
 
 int main() {
     callers_show_which_results_they_read();
+    functions_show_where_they_put_their_arguments();
     any_bytes_may_follow_a_call();
     names_come_from_where_they_say_most();
     of_several_symbols_the_own_one_counts();

@@ -12,6 +12,7 @@ _OP_REG0 = 0x50
 _OP_BREG0, _OP_BREG31 = 0x70, 0x8F
 _OP_FBREG, _OP_PIECE, _OP_CALL_FRAME_CFA = 0x91, 0x93, 0x9C
 _RBP, _RSP = 6, 7
+_REGISTER_BASES = (bytes([_OP_REG0 + _RBP]), bytes([_OP_REG0 + _RSP]))
 _WORD_BYTES = 8
 _RSP_FROM_CFA = -8  # at the first byte
 
@@ -48,6 +49,14 @@ def seen_at_entry(expression: bytes, is_list: bool, frame_base: bytes) -> Seen:
     if is_list:
         return _seen(expression, _RSP_FROM_CFA if base is None else base, _RSP_FROM_CFA)
     return _seen(expression, base, None)
+
+
+def frame_slot(expression: bytes, frame_base: bytes) -> tuple[int, int] | None:
+    """(rbp or rsp as DWARF numbers them, offset) of what lies at an offset of that register for the whole function."""
+    if expression[:1] != bytes([_OP_FBREG]) or frame_base not in _REGISTER_BASES:
+        return None
+    offset, size = _sleb(expression[1:])
+    return (frame_base[0] - _OP_REG0, offset) if size == len(expression) - 1 else None
 
 
 def _seen(expression: bytes, frame_base: int | None, stack_pointer: int | None) -> Seen:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from strobe.symbols import names
-from strobe.symbols.calls.call_sites import CallSites
 from strobe.symbols.calls.conventions import Conventions, contradicts, seen_in
-from strobe.symbols.calls.entry_sources import Seen
+from strobe.symbols.calls.entry_sources import Seen, frame_slot
+from strobe.symbols.calls.module_code import ModuleCode
 from strobe.symbols.calls.optimization import (
     is_complete,
     is_kept_in_frame,
@@ -20,7 +20,7 @@ from strobe.symbols.calls.prototypes import Prototype, Prototypes
 from strobe.symbols.calls.system_v import Shape, Sources, result_sources
 from strobe.symbols.dwarf.debug_info import DebugInfo
 from strobe.symbols.dwarf.dies import Doubt
-from strobe.symbols.dwarf.signature_rows import SignatureRow
+from strobe.symbols.dwarf.signature_rows import SignatureRow, TypeKey
 from strobe.symbols.function_table import FunctionTable
 
 _NEIGHBOURS = 16  # functions looked at on either side
@@ -34,7 +34,7 @@ class Evidence:
         self._functions = functions
         self._prototypes = prototypes
         self._unoptimized: dict[int, bool] = {}  # by unit
-        self._call_sites = CallSites(functions)
+        self._code = ModuleCode(functions)
         self._conventions = Conventions(debug_info, functions, prototypes)
 
     def certain(self, row: SignatureRow, prototype: Prototype) -> Sequence[Sources | None]:
@@ -42,7 +42,8 @@ class Evidence:
 
         gcc renames a function whose parameters it changes (`.isra`, `.constprop`). LLVM does not, and leaves out
         parameters nobody uses, or has callers pass anything for them; so its optimized code is believed only where
-        debug information names the same source, which it does not for what is not used. Raises Doubt.
+        debug information names the same source, which it does not for what is not used, or the function's code puts it
+        from there where debug information says that it lies. Raises Doubt.
         """
         assigned = prototype.assigned
         seen = seen_in(row)
@@ -57,7 +58,11 @@ class Evidence:
             and self._shows_no_optimization(row, producer)
         ):
             return assigned
-        return [sources if entry.confirms(sources) else None for entry, sources in zip(seen, assigned, strict=True)]
+        found = zip(row.parameters, seen, assigned, strict=True)
+        return [
+            sources if sources and (entry.confirms(sources) or self._is_stored(row, parameter, sources)) else None
+            for parameter, entry, sources in found
+        ]
 
     def keeps_result(self, row: SignatureRow, address: int, result: Shape | None) -> bool:
         """LLVM leaves out results that nobody uses, and those that are always the same, of functions that nobody else
@@ -66,8 +71,19 @@ class Evidence:
             return True
         if self._functions.is_open(address) or self._is_unoptimized_unit(row.unit, address):
             return True
-        is_known = self._debug_info.machine == "x86-64"
-        return is_known and self._call_sites.read_result(address, result_sources(result))
+        return self._has_known_code and self._code.reads_result(address, result_sources(result))
+
+    def _is_stored(self, row: SignatureRow, parameter: tuple[str, TypeKey, bytes, bool], sources: Sources) -> bool:
+        """Whether a parameter that lies in the frame all the time is put there from where the ABI passes it."""
+        _, _, location, is_list = parameter
+        slot = None if is_list else frame_slot(location, row.frame_base)
+        if slot is None or row.low is None or not self._has_known_code:
+            return False
+        return self._code.stores(row.low, *slot, sources)
+
+    @property
+    def _has_known_code(self) -> bool:
+        return self._debug_info.machine == "x86-64"
 
     def _check_convention(self, row: SignatureRow, prototype: Prototype, seen: Sequence[Seen]) -> None:
         """gcc does not note where a function has another calling convention (ms_abi). Where the parameters' sources
@@ -77,7 +93,7 @@ class Evidence:
             return
         is_plain = is_plain_gcc(self._debug_info.producer(row.unit))
         found = zip(prototype.shapes, prototype.assigned, seen, strict=True)
-        if any(shows_convention(*one, is_plain) for one in found):
+        if any(shows_convention(number, *one, is_plain) for number, one in enumerate(found)):
             return
         if is_alike and all(map(Seen.confirms, seen, prototype.assigned)):
             return

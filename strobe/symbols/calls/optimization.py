@@ -9,6 +9,7 @@ from strobe.symbols.calls.entry_sources import Seen
 from strobe.symbols.calls.system_v import INTEGER_REGISTERS, NOTHING, ONE_FLOAT, ONE_INTEGER, Passing, Shape, Sources
 
 _COMPLETE_RUSTC = (1, 95)  # seen: it lists parameters without name (`_`, a closure's own), as older ones did not
+_MICROSOFT_REGISTERS = (3, 2, 4, 5)  # rcx, rdx, r8, r9, as System V numbers what passes integers
 Assigned = Sequence[Sources | None]
 
 
@@ -41,13 +42,17 @@ def is_plain_gcc(producer: str) -> bool:
     return " -m" in producer and re.search(r" -O(?!0)", producer) is None
 
 
-def shows_convention(shape: Shape | None, sources: Sources | None, entry: Seen, is_plain: bool) -> bool:
-    """Whether a parameter's source is System V's and could not be that of Microsoft's x64 convention.
+def shows_convention(number: int, shape: Shape | None, sources: Sources | None, entry: Seen, is_plain: bool) -> bool:
+    """Whether the source of a parameter is System V's and could not be that of Microsoft's x64 convention. `number`: of
+    the parameter, 0 for the first.
 
-    That one passes the n-th parameter in the n-th register whatever it is, what is large by address, and keeps room on
-    the stack above the return address, where gcc stores parameters at -O0 (`is_plain`).
+    That one passes the n-th parameter in the n-th register whatever it is (the next one behind a hidden address of the
+    result), what is large by address, and keeps room on the stack above the return address, where gcc stores parameters
+    at -O0 (`is_plain`).
     """
     if shape is None or not sources:
+        return False
+    if sources[0] in _MICROSOFT_REGISTERS[number : number + 2]:
         return False
     if shape.passing is Passing.MEMORY or sources[0] < INTEGER_REGISTERS:
         return entry.confirms(sources) or (is_plain and shape == ONE_INTEGER and entry.is_below)

@@ -1,5 +1,6 @@
-"""Results of functions that only their own file can call, in what LLVM optimized: they are there where a caller uses
-them, and nothing is said of the others."""
+"""Functions that only their own file can call, in what LLVM optimized: results are there where a caller uses them,
+parameters where the function puts them in its frame, and nothing is said of the others. And what gcc compiled for
+Microsoft's convention is not read as if it were for System V's."""
 
 from __future__ import annotations
 
@@ -20,6 +21,12 @@ def returned(session: Session, function: str) -> list[object]:
     return [event.return_value for event in all_events(session, wanted)]
 
 
+def given(session: Session, function: str) -> list[tuple[object, ...]]:
+    """Values of all arguments; None for those that are not known."""
+    wanted = EventFilter(event_type="function_enter", function=TextMatch(equals=function))
+    return [tuple(one.value for one in event.arguments or ()) for event in all_events(session, wanted)]
+
+
 @pytest.mark.parametrize("level", [0, 1, 2, 3])
 def test_results_of_rust(build_program: Callable[..., Path], launch: Launch, level: int) -> None:
     session = launch(build_program("results", f"-Copt-level={level}"), patterns=["results::*"])
@@ -30,3 +37,22 @@ def test_results_of_rust(build_program: Callable[..., Path], launch: Launch, lev
     assert returned(session, "results::half") == [float(line[1]) for line in lines]
     unused = returned(session, "results::unused")
     assert unused == ([3 * number for number in range(ROUNDS)] if level == 0 else [None] * len(unused))
+    assert returned(session, "results::by_address") == [int(line[-1]) for line in lines]
+    ids, texts, shares = zip(*given(session, "results::by_address"), strict=True)
+    assert list(ids) == [1000 * number for number in range(ROUNDS)]
+    assert list(shares) == [number / 2 for number in range(ROUNDS)]
+    assert list(texts) == [line[0] for line in lines]
+    for number, passed in enumerate(given(session, "results::changed")):
+        assert passed[1:] in ([(number,)] if level == 0 else [(), (None,), (number,)])
+
+
+@pytest.mark.parametrize("flag", ["-O0", "-O1", "-O2"])
+def test_a_register_that_two_conventions_share_says_nothing(
+    build_program: Callable[..., Path], launch: Launch, flag: str
+) -> None:
+    session = launch(build_program("shared_registers", flag, compiler="gcc"), patterns=["*_abi"])
+    assert session.wait(60) is not None
+    for function, values in (("sysv_abi", (5 << 64 | 7, -3)), ("ms_abi", (6 << 64 | 8, -4))):
+        shown = given(session, function)
+        assert len(shown) == 1
+        assert all(value in (None, right) for value, right in zip(shown[0], values, strict=False))

@@ -1,4 +1,5 @@
-//! Results of functions that nobody else can call: what callers use is there, and what they do not use may not be.
+//! Functions that nobody else can call: what callers use of results is there, and what they do not use may not be; and
+//! parameters whose address is taken lie in the frame.
 use std::hint::black_box;
 
 #[inline(never)]
@@ -27,6 +28,20 @@ fn always(value: u64) -> u64 {
     7
 }
 
+#[inline(never)]
+fn by_address(id: u64, text: &str, share: f64) -> usize {
+    black_box(&id);
+    black_box(&share);
+    black_box(&text).len()
+}
+
+// The first parameter is left out, and so the second one takes its register.
+#[inline(never)]
+fn changed(always: u64, id: u64) -> u64 {
+    black_box(&id);
+    always + id
+}
+
 fn main() {
     let values = [3, 1, 4, 1, 5];
     for round in 0..10u64 {
@@ -34,6 +49,8 @@ fn main() {
         let found = find(&values, round as u32);
         let halved = half(round as f64);
         unused(round);
-        println!("{} {} {:?} {}", if even { "even" } else { "odd" }, halved, found, always(round));
+        let text = if even { "even" } else { "odd" };
+        let length = by_address(round * 1000, text, halved) as u64 + changed(0, round) - round;
+        println!("{} {} {:?} {} {}", text, halved, found, always(round), length);
     }
 }

@@ -1,0 +1,72 @@
+"""The x86-64 code of a module, as evidence of what its functions are given and give back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+from functools import cached_property
+from pathlib import Path
+
+from strobe._core import argument_stores, result_uses
+from strobe.errors import StrobeError
+from strobe.symbols.calls.system_v import RAX, RDX, XMM0, Sources
+from strobe.symbols.function_table import FunctionTable
+from strobe.symbols.objects.damage import UNREADABLE
+from strobe.symbols.objects.formats import open_image
+from strobe.symbols.objects.image import StoredSection
+
+_BITS = {RAX: 1, RDX: 2, XMM0: 4, XMM0 + 1: 8}  # as result_uses has them
+_BEGINNING_BYTES = 256
+_WORD_BYTES = 8
+
+
+class ModuleCode:
+    """Of one module; read when first asked for: some 10 ms for 10 MB. Shows nothing where it cannot be read."""
+
+    def __init__(self, functions: FunctionTable) -> None:
+        self._functions = functions
+
+    def reads_result(self, address: int, sources: Sources) -> bool:
+        """Whether callers of the function at an address read all of these registers right behind a direct call."""
+        number = self._functions.at(address)
+        wanted = sum(_BITS[source] for source in sources)
+        return number is not None and wanted != 0 and self._uses[number] & wanted == wanted
+
+    def stores(self, address: int, base: int, offset: int, sources: Sources) -> bool:
+        """Whether the function at an address begins by storing these arguments, as they came, one word after the other
+        in its frame. `base`: rbp or rsp, as DWARF numbers them."""
+        found = argument_stores(self._at(address))
+        return all(
+            (source, base, offset + _WORD_BYTES * number) in found for number, source in enumerate(sources)
+        ) and bool(sources)
+
+    @cached_property
+    def _uses(self) -> bytes:
+        try:
+            pieces = [(section.address, self._read(section.offset, section.size)) for section in self._sections]
+            return result_uses(pieces, list(self._functions.addresses))
+        except UNREADABLE:
+            return bytes(len(self._functions))
+
+    def _at(self, address: int) -> bytes:
+        for section in self._sections:
+            behind = address - section.address
+            if 0 <= behind < section.size:
+                return self._read(section.offset + behind, min(_BEGINNING_BYTES, section.size - behind))
+        return b""
+
+    @cached_property
+    def _sections(self) -> Sequence[StoredSection]:
+        try:
+            with closing(open_image(self._functions.path)) as image:
+                starts = {start for start, _ in image.executable}
+                return [section for section in image.sections() if section.address in starts]
+        except UNREADABLE:
+            return ()
+        except StrobeError:  # the file is gone, or another one
+            return ()
+
+    def _read(self, offset: int, size: int) -> bytes:
+        with Path(self._functions.path).open("rb") as file:
+            file.seek(offset)
+            return file.read(size)
