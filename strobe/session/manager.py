@@ -116,7 +116,7 @@ class SessionManager:
                 if not missing_ok and session.launch_answer is not None:
                     with refusals.collecting():
                         _check_traced(session.launch_answer, patterns)
-                for one in watch if session.launch_answer is not None else ():
+                for one in watch if session.launch_answer is not None and not watches_ok else ():
                     with refusals.collecting(), _as_warning(warnings, watches_ok):
                         session.check_watches([one])
             for added in staged.probes if staged else ():

@@ -223,7 +223,8 @@ class Extras:
                 self.sets.send(pending)
 
     def find_again(self, scope: Callable[[], AbstractContextManager[Scope]]) -> None:
-        """Watches whose libraries were unloaded, now that others have come."""
+        """Watches whose libraries were unloaded or not there yet, now that others have come."""
+        self._find_at_last(scope)
         for name in list(self._gone):
             try:
                 self._find_again(self._watches[name], scope)
@@ -235,6 +236,25 @@ class Extras:
                 self._gone[name] = f"Its debug information is damaged: {error or type(error).__name__}."
             else:
                 del self._gone[name]
+
+    def _find_at_last(self, scope: Callable[[], AbstractContextManager[Scope]]) -> None:
+        """Watches of a name that meant nothing anywhere."""
+        from strobe.session.extras.watches import is_calculated
+
+        for name, call in self._calls.items():
+            watch = self._watches[name]
+            if call.unknown is None or call.is_found or is_calculated(watch.spec.variable or ""):
+                continue
+            try:
+                self._find_again(watch, scope)
+            except Unresponsive:
+                raise
+            except StrobeError as error:
+                call.unknown = error
+            except UNREADABLE:
+                continue
+            else:
+                call.unknown = None
 
     def _find_again(self, before: CompiledWatch, scope: Callable[[], AbstractContextManager[Scope]]) -> None:
         from strobe.session.extras.watches import compiled

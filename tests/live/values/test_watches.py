@@ -14,8 +14,8 @@ from support.sessions import Build, Launch, all_events, outcome, status, text, t
 from support.wait import wait_until
 
 from strobe.errors import StrobeError
-from strobe.model import Event, EventFilter, TextMatch, Watch
-from strobe.session import Session
+from strobe.model import Event, EventFilter, LaunchSpec, TextMatch, Watch
+from strobe.session import Session, SessionManager
 from strobe.values.model import PointerTo
 from strobe.values.write.writing import WriteTarget
 
@@ -240,6 +240,27 @@ def test_what_a_library_has_is_read_wherever_it_is_and_nowhere_when_it_is_gone(
     assert pointers[::2] == ["&plugin_run"] * 4
     assert [pointer[:2] for pointer in pointers[1::2]] == ["0x"] * 4
     assert not [text for text in session.warnings if "Watch" in text]
+
+
+@FORMS
+def test_what_a_library_has_is_read_once_it_is_loaded(
+    manager: SessionManager, build_program: Build, program_cache: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    """The watch was there before, when its name meant nothing anywhere."""
+    monkeypatch.setenv("STROBE_RECORDER", form)
+    library = build(source_of("unloaded_library"), ("-shared", "-fPIC"), None, program_cache)
+    spec = LaunchSpec(str(build_program("moves_library", "-O0")), args=(str(library),))
+    session = manager.launch(spec, ["step"], "off", watch=[Watch("plugin_level"), Watch("none")], watches_ok=True)
+    said = [text for text in session.warnings if "plugin_level" in text]
+    assert len(said) == 1 and "is not read so far" in said[0]
+    wait_until(lambda: "ready" in text(session, "stdout"), "the library")
+    os.kill(session.pid, signal.SIGUSR1)
+    assert status(session) == 0
+    steps = [event for event in events(session, "step") if event.event_type == "function_enter"]
+    seen = [(event.watch_values or {}).get("plugin_level") for event in steps]
+    gone = f"{library.name} is not loaded"
+    assert seen == [1, gone, 2, gone, 3, gone, 4, gone]
+    assert all("none" not in (event.watch_values or {}) for event in steps)
 
 
 def test_a_watch_says_that_its_library_has_gone(launch: Launch, build_program: Build, program_cache: Path) -> None:
