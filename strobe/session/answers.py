@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from strobe.dataclass import dataclass
 from strobe.errors import command_names
 from strobe.model import TraceAnswer
@@ -41,6 +43,9 @@ def pending_answer(
         else f"Nothing is staged for {project_root}."
     )
     return TraceAnswer("pending", patterns, 0, 0, warnings, event_limit, status)
+
+
+_PLACE = re.compile(r"(?<!:):(?:inlined|return|entry)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +113,8 @@ def _nothing_of(hooks: Hooks, pattern: str) -> str:
 
 def nothing_matched(selection: Selection, pattern: str) -> str:
     """Why a pattern matches nothing: what it may have meant."""
+    if (place := _PLACE.search(pattern)) is not None:
+        return f"No function matches '{pattern}': with '{place[0]}' it is the place of a probe."
     if meant := selection.meant(pattern):
         return f"No function matches '{pattern}'. {meant}"
     if selection.warnings:

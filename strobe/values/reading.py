@@ -72,6 +72,7 @@ class _Plan:
     refused: dict[int, str]
     is_value: bool = False
     is_raw: bool = False
+    is_calculated: bool = False
     in_library: bool = False
     is_thread_local: bool = False
 
@@ -156,7 +157,13 @@ def prepared_at(names: Sequence[str], depth: int, scope: Scope, call: Call, memo
 
 def _plan_of_variable(target: ReadTarget, depth: int, scope: Scope, call: Call | None = None) -> _Plan:
     text = replace(target, variable=(target.variable or "").strip()).text
-    location = location_of(parse(target.variable or ""), scope, target.thread, call)
+    try:
+        path = parse(target.variable or "")
+    except StrobeError as error:
+        if call is not None:
+            raise
+        return _plan_of_expression(target.variable or "", text, scope, depth, error)
+    location = location_of(path, scope, target.thread, call)
     shaping = Shaping(scope.printers)
     if isinstance(location.type.bare, Function):  # it is shown as a pointer to it
         location.is_value, location.type = True, pointer_to(location.type)
@@ -171,6 +178,14 @@ def _plan_of_variable(target: ReadTarget, depth: int, scope: Scope, call: Call |
     pointers, refused = location.dereferenced, location.refused
     plan = _Plan(code, shape, text, location.type.name, location.type.size, id(plain), pointers, refused)
     return _with_library(plan, location, scope)
+
+
+def _plan_of_expression(expression: str, text: str, scope: Scope, depth: int, no_path: StrobeError) -> _Plan:
+    from strobe.values.calculated import calculation_of
+
+    found = calculation_of(expression, scope, depth, no_path)
+    pointers = {step: reason.removeprefix("Null pointer at ") for step, reason in found.reasons.items()}
+    return _Plan(found.code, found.shape, text, found.type, None, None, pointers, found.reasons, is_calculated=True)
 
 
 def _with_library(plan: _Plan, location: ValueLocation, scope: Scope) -> _Plan:
@@ -214,7 +229,7 @@ def _result(plan: _Plan, items: list[Item], name_at: Callable[[int], str | None]
         return ReadResult(plan.text, None, plan.type, plan.size, plan.shape.value(part, decoding))
     value = read_value(plan.shape, Decoding(iter(items), name_at, {}), plan.text, plan.key)
     count = value.total if isinstance(value, (Rows, Mapping)) else None
-    return ReadResult(plan.text, first.address, plan.type, plan.size, value, count)
+    return ReadResult(plan.text, None if plan.is_calculated else first.address, plan.type, plan.size, value, count)
 
 
 def _error(plan: _Plan, item: Item) -> StrobeError:

@@ -42,6 +42,11 @@ def test_one_call_from_the_question_to_the_answer(wire: Wire, build_program: Bui
     assert {one["value"]: one["count"] for one in groups} == {"late": 3, FREED: 8}
 
 
+def test_the_place_of_a_probe_is_no_pattern(wire: Wire, build_program: Build) -> None:
+    said = wire.bad("debug_launch", command=str(build_program("pool", "-O0")), projectRoot=ROOT, trace=["take:inlined"])
+    assert "with ':inlined' it is the place of a probe" in said
+
+
 def test_a_warning_of_several_probes_is_one(wire: Wire, build_program: Build) -> None:
     answer = launch(wire, build_program("pool", "-O2"), {"at": TAKEN, "label": "taken"}, {"at": FREED}, {"at": "main"})
     (warning,) = [one for one in answer["warnings"] if "instructions ran" in one]

@@ -17,12 +17,11 @@ from strobe.model import FunctionSymbol, Watch
 from strobe.session.extras.watches import MAX_BYTES, is_calculated, is_whole, read_steps, root_name, shape_at
 from strobe.symbols.calls.signature import CallValues
 from strobe.values.decode import stored
-from strobe.values.language import Roots, is_of_return, location, value, with_block
+from strobe.values.language import NO_ROOTS, Roots, is_of_return, location, value, with_block
 from strobe.values.lookup.call_scope import RETURN, THIS, CallScope, needs_of
 from strobe.values.lookup.expression import parse
 from strobe.values.lookup.locations import ValueLocation, location_of
 from strobe.values.lookup.scope import Scope, UnknownName
-from strobe.values.memory.recipes import Recipe
 
 NewRecipe = Callable[[bytes, int, int, str], int]  # code, bytes, items, description -> number
 _OF_ONE_CALL = ("$entry", "$changed")
@@ -94,40 +93,9 @@ def captures_everywhere(spec: Watch, scope: Scope, new_recipe: NewRecipe) -> Cal
     """Of what is calculated of variables alone, in any function's calls; None where it asks for a call's own. Raises as
     captures_of."""
     try:
-        return _Calculated(spec, scope, _NO_CALL, _NO_CALL, new_recipe).captures()
+        return _Calculated(spec, scope, NO_ROOTS, NO_ROOTS, new_recipe).captures()
     except UnknownName:
         return None
-
-
-class _NoCall:
-    """The names of no call: those of variables are left."""
-
-    @property
-    def names(self) -> list[str]:
-        return []
-
-    def location(self, name: str) -> ValueLocation | None:
-        return None
-
-    def told(self, name: str) -> str | int | None:
-        return None
-
-    @property
-    def counts_hits(self) -> bool:
-        return False
-
-    @property
-    def module(self) -> str:
-        return ""
-
-    def is_member(self, name: str) -> bool:
-        return False
-
-    def needs(self, recipe: Recipe) -> int:
-        return 0
-
-
-_NO_CALL = _NoCall()
 
 
 def _captured(spec: Watch, scope: Scope, call: CallScope, new_recipe: NewRecipe, root: str) -> tuple[bytes, int] | None:

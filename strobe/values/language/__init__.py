@@ -7,8 +7,10 @@ position (ExpressionError). What was compiled gives a value each time, or an ite
 from strobe.values.language.programs import (
     CALCULATED,
     NEVER,
+    NO_ROOTS,
     AtEntry,
     Condition,
+    NoRoots,
     Roots,
     Value,
     condition,
@@ -22,8 +24,10 @@ from strobe.values.language.programs import (
 __all__ = [
     "CALCULATED",
     "NEVER",
+    "NO_ROOTS",
     "AtEntry",
     "Condition",
+    "NoRoots",
     "Roots",
     "Value",
     "condition",

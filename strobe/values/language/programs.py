@@ -18,7 +18,7 @@ from strobe.values.language import terms
 from strobe.values.language.compiler import UNKNOWN_BLOCK, Compiler
 from strobe.values.language.elements import Complete
 from strobe.values.language.loading import characters
-from strobe.values.language.roots import CALLER, RETURN, SPECIAL, Roots
+from strobe.values.language.roots import CALLER, NO_ROOTS, RETURN, SPECIAL, NoRoots, Roots
 from strobe.values.language.slices import row
 from strobe.values.language.terms import Float, Number, Row
 from strobe.values.language.texts import thread_name_rows
@@ -30,8 +30,10 @@ from strobe.values.printers.texts import EndedText
 __all__ = [
     "CALCULATED",
     "NEVER",
+    "NO_ROOTS",
     "AtEntry",
     "Condition",
+    "NoRoots",
     "Roots",
     "Value",
     "condition",

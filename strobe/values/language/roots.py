@@ -56,3 +56,34 @@ def session_time() -> Number:
     time = terms.cast("i64", found)
     assert isinstance(time, Number)
     return time
+
+
+class NoRoots:
+    """Those of no place: the names of variables are left."""
+
+    @property
+    def names(self) -> list[str]:
+        return []
+
+    def location(self, name: str) -> ValueLocation | None:
+        return None
+
+    def told(self, name: str) -> str | int | None:
+        return None
+
+    @property
+    def counts_hits(self) -> bool:
+        return False
+
+    @property
+    def module(self) -> str:
+        return ""
+
+    def is_member(self, name: str) -> bool:
+        return False
+
+    def needs(self, recipe: Recipe) -> int:
+        return 0
+
+
+NO_ROOTS = NoRoots()

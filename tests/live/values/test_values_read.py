@@ -148,7 +148,8 @@ def test_what_is_wrong_is_reported(values: Session) -> None:
     assert error(values, "gTempo->x").endswith("it is int, not a pointer; use '.'.")
     assert error(values, "gOpaque->x").endswith("Opaque is only declared: its fields are not known.")
     assert error(values, "(Nope*)gNull") == "There is no type 'Nope' in the debug symbols."
-    for broken in ("gTempo +", "gState.", "gState[", "gState[x]", "(gTempo", "", "*", "gTempo gTempo", "a b"):
+    assert error(values, "gState[x]") == "Variable 'x' not found in debug symbols."
+    for broken in ("gTempo +", "gState.", "gState[", "(gTempo", "", "*", "gTempo gTempo", "a b"):
         assert error(values, broken).endswith(("understood", "missing", "number", "end.", "'.", '".')), broken
 
 
