@@ -8,7 +8,7 @@ from strobe.expressions.parser import parse
 from strobe.model import Probe, Watch
 from strobe.session.extras.call_conditions import reason
 from strobe.session.extras.call_watches import NewRecipe, captures_of, whole
-from strobe.session.probes.captures import FAILURES, named
+from strobe.session.probes.captures import FAILURES, hints_once, named
 from strobe.session.probes.gone_locals import gone_local
 from strobe.symbols.calls.signature import CallValues
 from strobe.values.language import Condition, condition, location
@@ -23,34 +23,47 @@ _AT_RETURN = (
 
 @dataclass(frozen=True, slots=True)
 class CompiledReturn:
-    """Captures (struct strobe_capture): `entry` of what is kept then, `leave` of what is recorded, `words` at most."""
+    """Captures (struct strobe_capture): `entry` of what is kept then, `leave` of what is recorded, `words` at most.
+    `left_out`: expressions that mean nothing there, each with why."""
 
     entry: tuple[bytes, ...]
     leave: tuple[bytes, ...]
     words: int
     condition: Condition | None
+    left_out: tuple[str, ...] = ()
 
 
 def compiled_at_return(
-    probe: Probe, values: CallValues | None, module: str, scope: Scope, new_recipe: NewRecipe, *, sees_vectors: bool
+    probe: Probe,
+    values: CallValues | None,
+    module: str,
+    scope: Scope,
+    new_recipe: NewRecipe,
+    *,
+    sees_vectors: bool,
+    anyway: bool = False,
 ) -> CompiledReturn | str:
-    """Or why it cannot be: what means nothing in that function's calls. `module`: the path of the file that has it."""
+    """Or why it cannot be: all that means nothing in that function's calls. `module`: the path of the file that has it.
+    `anyway`: what it shows may mean nothing there, its condition may not."""
     if values is None:
         return _UNKNOWN_CALL
     before = CallScope(values, module, at_return=False, sees_vectors=sees_vectors)
     after = CallScope(values, module, at_return=True, sees_vectors=sees_vectors, counts_hits=True)
     entry: dict[bytes, None] = {}
     leave: list[bytes] = []
-    words, where, text = 0, None, ""
-    try:
-        if probe.where is not None:
-            text = probe.where
-            where = replace(condition(text, scope, after, before), at_return=False)
-        for shown in probe.show:
-            label, text = named(shown)
-            spec = Watch(text, label=label)
+    problems: list[str] = []
+    words, where, is_unknown = 0, None, False
+    if probe.where is not None:
+        try:
+            where = replace(condition(probe.where, scope, after, before), at_return=False)
+        except FAILURES as error:
+            problems.append(_why_not(probe.where, error, values, scope))
+            is_unknown, anyway = isinstance(error, UnknownName), False
+    for shown in probe.show:
+        label, text = named(shown)
+        try:
             found = captures_of(
-                spec,
+                Watch(text, label=label),
                 values,
                 scope,
                 sees_vectors=sees_vectors,
@@ -63,15 +76,22 @@ def compiled_at_return(
                 leave.append(own[0])
                 words += own[1]
                 continue
-            entry |= dict.fromkeys(one for one in found.entry if _is_kept(one))
-            leave += found.leave
-            words += found.words
-    except UnknownName as error:
-        gone = gone_local(text, values.function, scope)
-        return f"'{text}': {gone}" if gone else f"'{text}': {reason(text, error)}. {_AT_RETURN}"
-    except FAILURES as error:
-        return f"'{text}': {reason(text, error)}"
-    return CompiledReturn(tuple(entry), tuple(leave), words, where)
+        except FAILURES as error:
+            problems.append(_why_not(text, error, values, scope))
+            is_unknown |= isinstance(error, UnknownName)
+            continue
+        entry |= dict.fromkeys(one for one in found.entry if _is_kept(one))
+        leave += found.leave
+        words += found.words
+    said = hints_once(problems)
+    if said and not anyway:
+        return "; ".join(said) + (f". {_AT_RETURN}" if is_unknown else "")
+    return CompiledReturn(tuple(entry), tuple(leave), words, where, tuple(said))
+
+
+def _why_not(text: str, error: Exception, values: CallValues, scope: Scope) -> str:
+    gone = gone_local(text, values.function, scope) if isinstance(error, UnknownName) else ""
+    return f"'{text}': {gone or reason(text, error)}"
 
 
 def _is_kept(capture: bytes) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 
 from strobe.dataclass import dataclass
 from strobe.errors import StrobeError, failure
@@ -22,6 +23,7 @@ from strobe.values.lookup.locations import ValueLocation, location_of
 from strobe.values.lookup.scope import Scope
 
 _NAMED = re.compile(r"\s*([A-Za-z_]\w*)\s*=(?!=)\s*(\S.*)\Z", re.DOTALL)
+_HINT = "In scope here: "  # as strobe/values/lookup/locations.py says it
 FAILURES: tuple[type[Exception], ...] = (StrobeError, ExpressionError, *UNREADABLE)
 
 
@@ -50,9 +52,17 @@ def compiled(probe: Probe, scope: Scope, names: AddressScope, *, anyway: bool = 
             values.append(_value(label, text, scope, names))
         except FAILURES as error:
             problems.append(f"'{text}': {reason(text, error)}")
-    if problems and not anyway:
-        return "; ".join(problems)
-    return Compiled(tuple(values), where, tuple(problems))
+    said = hints_once(problems)
+    return "; ".join(said) if said and not anyway else Compiled(tuple(values), where, tuple(said))
+
+
+def hints_once(problems: Sequence[str]) -> list[str]:
+    """What is in scope is the same for all expressions at one location: it stands with the last one alone."""
+    hints = [problem.partition(_HINT)[2] for problem in problems]
+    return [
+        problem.partition(f". {_HINT}")[0] if hint and hint in hints[number + 1 :] else problem
+        for number, (problem, hint) in enumerate(zip(problems, hints, strict=True))
+    ]
 
 
 def named(shown: str) -> tuple[str, str]:

@@ -349,9 +349,13 @@ class SessionProbes:
                     names,
                     extras.sets.recipe,
                     sees_vectors=extras.sees_vectors,
+                    anyway=active.anyway,
                 )
                 for values in self._resolver.call_values(functions)
             ]
+        for what in made:
+            if not isinstance(what, str):
+                active.left_out |= dict.fromkeys(what.left_out)
         if self._target.setup.form != "native":
             made = [SENTENCES[Refusal.NOT_NATIVE]] * len(found)
         good = [site for site, what in zip(found, made, strict=True) if not isinstance(what, str)]

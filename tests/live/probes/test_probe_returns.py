@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from support.sessions import Build, Launch, all_events, outcome, totals, untraced
@@ -166,6 +167,30 @@ def test_what_is_refused(launch: Launch, build_program: Build, text: str, said: 
         launch(build_program("call_values", "-O0"), probe=[text])
     assert caught.value.code is Code.PROBE_FAILED
     assert re.search(said, str(caught.value)), str(caught.value)
+
+
+def test_what_means_nothing_at_a_return_is_left_out_where_that_was_asked_for(
+    launch: Launch, build_program: Build
+) -> None:
+    program = build_program("call_values", "-O0")
+    wanted = Probe("Pool::add:return", show=("$entry.nothing", "this", "nothing"))
+    said: list[str] = []
+
+    def check(session: Session) -> None:
+        said.extend(session.trace(probe=[wanted], anyway=True).warnings)
+
+    session = launch(program, check=check)
+    assert outcome(session) == untraced(program)
+    assert values(session)
+    assert all(list(one) == ["this"] for one in values(session))
+    for text in ("$entry.nothing", "nothing"):
+        assert any(f"does not show '{text}'" in one for one in said), said
+    with pytest.raises(StrobeError) as caught:
+        launch(program, probe=["Pool::add:return : $entry.nothing, this, nothing"])
+    assert str(caught.value).count("At a return these are known") == 1
+    assert str(caught.value).count("In scope here") == 1
+    with pytest.raises(StrobeError, match="'nothing > 1'"):
+        launch(program, check=lambda own: own.trace(probe=[replace(wanted, where="nothing > 1")], anyway=True))
 
 
 def test_in_a_library_that_comes_and_goes(launch: Launch, build_program: Build) -> None:
