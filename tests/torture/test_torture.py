@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from support.torture import daemon_state
 from support.torture.kinds import Built, build_all
 from support.torture.torture import EPOCH_SECONDS, Torture
 
+from strobe.errors import StrobeError
 from strobe.mcp import daemon
 
 MINUTES = float(os.environ.get("STROBE_TORTURE", "0"))  # of each form
@@ -33,7 +35,13 @@ def built(build_program: Callable[..., Path], program_cache: Path) -> Built:
 @pytest.fixture(autouse=True)
 def daemon_ends(strobe_home: Path) -> Iterator[None]:
     yield
-    daemon.stop(strobe_home)
+    pid = daemon.status(strobe_home).pid
+    try:
+        daemon.stop(strobe_home)
+    except StrobeError:
+        if pid is not None:
+            print(daemon_state.stacks(pid, strobe_home / "strobe.log"), flush=True)  # what it waits for
+        raise
 
 
 @on_demand
