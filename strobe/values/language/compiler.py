@@ -340,7 +340,8 @@ class Compiler(ABC):
                 return paths.Dereference(self.path(of))
             case syntax.Unary(sign="&", of=of):
                 return paths.AddressOf(self.path(of))
-            case syntax.PointerCast(of=syntax.Literal(value=int() as address), type=name, stars=stars):
+            case syntax.PointerCast(of=syntax.Literal(value=int() as address) as of, type=name, stars=stars):
+                _check_word(of.at, address)
                 return paths.Cast(paths.Number(address), name, stars)
             case syntax.PointerCast(of=of, type=name, stars=stars):
                 return paths.Cast(self.path(of), name, stars)
@@ -431,13 +432,17 @@ def in_brackets(node: syntax.Element) -> str:
     return node.text
 
 
+def _check_word(at: int, number: int) -> None:
+    if not -(1 << 63) <= number <= _WORD:
+        raise ExpressionError(at, "this number has more than 64 bits")
+
+
 def _literal(node: syntax.Literal) -> Term:
     match node.value:
         case bool() as holds:
             return replace(constant(int(holds), Kind.INT), is_truth=True)
         case int() as number:
-            if not -(1 << 63) <= number <= _WORD:
-                raise ExpressionError(node.at, "this number has more than 64 bits")
+            _check_word(node.at, number)
             return constant(number, node.kind)
         case float() as number:
             found = Float(terms.double(number).rows)

@@ -70,14 +70,21 @@ def test_another_name_is_taken_where_one_exists(
     monkeypatch.setattr(placement.secrets, "token_hex", lambda size: next(numbers))
     first = manager.launch(LaunchSpec(str(build_program("steady"))))
     record = manager._store.get_session(first.id)
-    taken = record.segment_path.with_name(record.segment_path.name.replace(first.id, f"{first.id}-2"))
-    taken.write_text("mine")
-    second = manager.launch(LaunchSpec(str(build_program("steady"))))
-    assert "1" * 16 in manager._store.get_session(second.id).segment_path.name
-    assert taken.read_text() == "mine"
-    first.stop()
-    second.stop()
-    taken.unlink()
+    begun = datetime.strptime(first.id, "steady-%Y-%m-%d-%Hh%M")
+    a_minute_later = f"{begun + timedelta(minutes=1):steady-%Y-%m-%d-%Hh%M}"
+    names = (record.segment_path.name.replace(first.id, other) for other in (f"{first.id}-2", a_minute_later))
+    taken = [record.segment_path.with_name(name) for name in names]
+    try:
+        for path in taken:
+            path.write_text("mine")
+        second = manager.launch(LaunchSpec(str(build_program("steady"))))
+        assert "1" * 16 in manager._store.get_session(second.id).segment_path.name
+        assert [path.read_text() for path in taken] == ["mine", "mine"]
+        first.stop()
+        second.stop()
+    finally:
+        for path in taken:
+            path.unlink()
 
 
 class Silent:

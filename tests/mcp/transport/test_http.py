@@ -165,7 +165,6 @@ def test_answers_are_valid_to_the_letter(served: Http) -> None:
         (411, {"Content_Length": "-1"}),
         (400, {"MCP_Protocol_Version": "1999-01-01"}),
         (404, {"path": "/"}),
-        (404, {"path": "http://[::1/mcp"}),
         (405, {"method": "GET"}),
         (200, {"method": "DELETE"}),
         (501, {"method": "PUT"}),
@@ -174,6 +173,16 @@ def test_answers_are_valid_to_the_letter(served: Http) -> None:
 def test_who_may_ask_and_what(served: Http, status: int, headers: dict[str, Any]) -> None:
     body = orjson.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"})
     assert served.ask(body, **headers)[0] == status
+
+
+def test_an_address_that_is_none(served: Http) -> None:
+    """As http.client does not send it."""
+    found = urllib.parse.urlsplit(served.url)
+    own = "".join(f"{name}: {value}\r\n" for name, value in served.own.items())
+    asked = f"POST http://[::1/mcp HTTP/1.1\r\nHost: {found.netloc}\r\n{own}Content-Length: 2\r\n\r\n{{}}"
+    with socket.create_connection((found.hostname or "", found.port or 0), WAIT_SECONDS) as link:
+        link.sendall(asked.encode())
+        assert b" 404 " in link.recv(4096).partition(b"\r\n")[0]
 
 
 @pytest.mark.parametrize(
