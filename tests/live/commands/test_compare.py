@@ -46,4 +46,5 @@ def test_the_first_call_that_differs_stands_in_the_terminal(build_program: Calla
     found = json.loads(ran("compare", tight, plenty, "--json"))
     assert found["firstDivergence"]["here"]["function"] == "bins::reject"
     same = ran("compare", plenty, kept(program, 100_000)).splitlines()
-    assert same[1:] == ["5 functions were called equally often", "", "the same calls in 2 threads, 482 events"]
+    assert same[1:3] == ["5 functions were called equally often", ""]
+    assert same[-1] == "the same calls in 2 threads, 482 events"  # before it mean times, where chance made them differ

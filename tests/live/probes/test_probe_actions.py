@@ -83,7 +83,8 @@ def test_a_rate_and_a_limit(launch: Launch, build_program: Build, place: str) ->
 
     session = launch(build_program("ledger", "-O0"), "200", check=change)
     outcome(session)
-    assert [(one.watch_values or {})["$hit"] for one in events(session)] == [1, 2]
+    # two threads count their hits before they record them
+    assert sorted((one.watch_values or {})["$hit"] for one in events(session)) == [1, 2]
     (one,) = session.probe_totals()
     assert (one.hits, one.held, one.recorded) == (600, 600, 2)
 
