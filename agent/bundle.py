@@ -41,6 +41,7 @@ RECORDER_SOURCES = (
     "limits.c",
     "calls.c",
     "returns.c",
+    "restrictions.c",
     "agent.c",
     "portable.c",
 )

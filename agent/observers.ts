@@ -1,6 +1,6 @@
 /**
- * Functions of the C library and the C++ one whose calls the native recorder must know of (csrc/recorder/native/observed.c): the trampolines
- * for them, and what begins once the host has written the jumps.
+ * Functions of the C library and the C++ one whose calls the recorder must know of (csrc/recorder/native/observed.c; portable.c has a few):
+ * the trampolines for them, and what begins once the host has written the jumps.
  */
 
 import { REFUSED_NOTHING, TRAMPOLINE_HEAD } from "./abi.js";
@@ -25,14 +25,24 @@ export interface ObservedFunction extends Trampoline {
     entry: string;
 }
 
+/** What differs by the recorder's form. */
+export interface ObservingForm {
+    /** Given a number, a function's name; NULL where there are no more. */
+    name: NativePointer;
+    /** Where their trampolines lead. */
+    enter: NativePointer;
+    /** Null where no faults are caught. */
+    faults: { begin: NativePointer; end: NativePointer; noteTraced: NativePointer } | null;
+}
+
 export class Observers {
     private readonly names: string[] = [];
     private real = NULL;
     /** How many of the recorder's code changes are theirs, the first ones. */
     changes = 0;
 
-    constructor(private readonly recorder: Recorder, private readonly form: Record<string, NativePointer>) {
-        const name = new NativeFunction(form.strobe_native_observed_name, "pointer", ["uint32"]);
+    constructor(private readonly recorder: Recorder, private readonly form: ObservingForm) {
+        const name = new NativeFunction(form.name, "pointer", ["uint32"]);
         for (let number = 0; ; number++) {
             const text = name(number) as NativePointer;
             if (text.isNull()) break;
@@ -50,17 +60,18 @@ export class Observers {
             .filter((item): item is { name: string; id: number; entry: NativePointer } => item.entry !== null)
             .map(item => ({ ...item, size: symbolSize(item.entry) }));
         const base = Process.mainModule.base;
-        for (const { offset, size } of landings) {
+        const id = this.names.indexOf(CATCH); // not there where no faults are caught
+        for (const { offset, size } of id < 0 ? [] : landings) {
             const entry = base.add(offset);
-            if (found.every(item => !item.entry.equals(entry))) found.push({ name: CATCH, id: this.names.indexOf(CATCH), entry, size });
+            if (found.every(item => !item.entry.equals(entry))) found.push({ name: CATCH, id, entry, size });
         }
         const specs = {
             ids: found.map(item => item.id),
             addresses: found.map(item => item.entry.toString()),
             sizes: found.map(item => item.size),
         };
-        const { trampolines } = makeTrampolines(this.recorder, specs, this.form.strobe_native_observe);
-        if (found[0]?.name === this.names[0] && trampolines[0].refusal === REFUSED_NOTHING) {
+        const { trampolines } = makeTrampolines(this.recorder, specs, this.form.enter);
+        if (this.form.faults !== null && found[0]?.name === this.names[0] && trampolines[0].refusal === REFUSED_NOTHING) {
             this.real = ptr(trampolines[0].address).add(TRAMPOLINE_HEAD);
         }
         this.recorder.codeChanges.note(jumpsOf(specs.addresses, trampolines));
@@ -70,17 +81,17 @@ export class Observers {
 
     /** The jumps are there. `mayBeBlocked`: see strobe_native_catch_faults. */
     begin(mayBeBlocked: boolean): void {
-        new NativeFunction(this.form.strobe_native_catch_faults, "void", ["pointer", "int"])(this.real, mayBeBlocked ? 1 : 0);
+        if (this.form.faults !== null) new NativeFunction(this.form.faults.begin, "void", ["pointer", "int"])(this.real, mayBeBlocked ? 1 : 0);
     }
 
     /** Before the function is traced. */
     noteTraced(entry: NativePointer): void {
         const module = Process.findModuleByAddress(entry);
-        if (module === null || !C_LIBRARY.test(module.name)) return;
-        new NativeFunction(this.form.strobe_native_traces_library, "void", [])();
+        if (this.form.faults === null || module === null || !C_LIBRARY.test(module.name)) return;
+        new NativeFunction(this.form.faults.noteTraced, "void", [])();
     }
 
     end(): void {
-        new NativeFunction(this.form.strobe_native_leave_faults, "void", [])();
+        if (this.form.faults !== null) new NativeFunction(this.form.faults.end, "void", [])();
     }
 }

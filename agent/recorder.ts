@@ -7,7 +7,7 @@ import { CODE_BEHIND } from "./abi.js";
 import { SET_CANCEL_STATE } from "./scripts.js";
 import { CodeChanges, type LeftChange } from "./code_changes.js";
 import { Extras } from "./extras.js";
-import { Observers } from "./observers.js";
+import { Observers, type ObservingForm } from "./observers.js";
 import { cpuRoutines } from "./aarch64_routines.js";
 import {
     createThreadKey, deleteThreadKey, globalExport, librarySymbol, loadLibrary, makeExecutable, mapAnonymous, mapMark, mapShared, unmap,
@@ -87,7 +87,7 @@ export class Recorder {
     readonly beginStores: () => number;
     readonly endStores: () => void;
     readonly storeBits: (address: NativePointer, bytes: NativePointer, mask: NativePointer, count: number) => number;
-    /** Null in the portable form. */
+    /** Null where Interceptor writes the jumps. */
     readonly observers: Observers | null;
     private readonly module: CModule;
     private readonly unwindTable: NativePointer;
@@ -145,7 +145,8 @@ export class Recorder {
         }
         this.enter = library === null ? this.makeGuard(form) : new NativeFunction(form.strobe_native_begin, "pointer", [])() as NativePointer;
         this.addUnwinder_ = new NativeFunction(form.strobe_agent_add_unwinder, "int", ["pointer"]);
-        this.observers = library === null ? null : new Observers(this, form);
+        this.observers = library !== null ? new Observers(this, nativeObserving(form))
+            : INTERCEPTOR_WRITES ? null : new Observers(this, portableObserving(form));
         this.unwindTable = new NativeFunction(form.strobe_agent_unwind_table, "pointer", [])() as NativePointer;
         this.registerStandardUnwinder();
         this.letLeave_ = new NativeFunction(form.strobe_agent_let_leave, "uint32", []);
@@ -171,13 +172,9 @@ export class Recorder {
         };
     }
 
-    /** Where all trampolines of the portable form lead; outlives the agent. */
+    /** Where all trampolines of the portable form lead. */
     private makeGuard(form: Record<string, NativePointer>): NativePointer | null {
-        if (INTERCEPTOR_WRITES) return null;
-        const guard = mapAnonymous(GUARD_BYTES);
-        new NativeFunction(form.strobe_agent_entry_guard, "uint32", ["pointer"])(guard);
-        makeExecutable(guard, GUARD_BYTES);
-        return guard;
+        return INTERCEPTOR_WRITES ? null : guardWritten(form.strobe_agent_entry_guard);
     }
 
     private noteExit(tools: Record<string, NativePointer>, form: Record<string, NativePointer>): void {
@@ -314,6 +311,25 @@ export class Recorder {
         this.release_?.();
         this.release_ = null;
     }
+}
+
+function nativeObserving(form: Record<string, NativePointer>): ObservingForm {
+    return {
+        name: form.strobe_native_observed_name, enter: form.strobe_native_observe,
+        faults: { begin: form.strobe_native_catch_faults, end: form.strobe_native_leave_faults, noteTraced: form.strobe_native_traces_library },
+    };
+}
+
+function portableObserving(form: Record<string, NativePointer>): ObservingForm {
+    return { name: form.strobe_portable_observed_name, enter: guardWritten(form.strobe_portable_observe_guard), faults: null };
+}
+
+/** Memory with the guard that the function writes; outlives the agent. */
+function guardWritten(writer: NativePointer): NativePointer {
+    const guard = mapAnonymous(GUARD_BYTES);
+    new NativeFunction(writer, "uint32", ["pointer"])(guard);
+    makeExecutable(guard, GUARD_BYTES);
+    return guard;
 }
 
 /** Calls the function for as long as the agent is there; outlives it. */

@@ -36,6 +36,31 @@ uint32_t strobe_agent_entry_guard(uint8_t* memory) {
     return strobe_entry_guard_write(&strobe_recorder, memory, (uint64_t)strobe_enter);
 }
 
+/* What the portable form observes of the C library, whatever is traced: what filters system calls or gives up the clock
+   (restrictions.c). NULL where there are no more. */
+const char* strobe_portable_observed_name(uint32_t number) {
+    return number == 0 ? "prctl" : number == 1 ? "syscall" : NULL;
+}
+
+/* A strobe_enter_function. syscall(number, ...) has a system call's arguments one register further. */
+static uint64_t strobe_portable_observe(struct strobe_recorder* recorder, uint32_t function, uint64_t* slot,
+                                        const uint64_t* registers, uint64_t resume) {
+    (void)recorder;
+    (void)slot;
+    (void)resume;
+    if (function == 0) strobe_observe_prctl((uint32_t)registers[0], registers[1], registers[2]);
+    if (function == 1 && registers[0] == STROBE_SYS_PRCTL)
+        strobe_observe_prctl((uint32_t)registers[1], registers[2], registers[3]);
+    if (function == 1 && registers[0] == STROBE_SYS_SECCOMP)
+        strobe_observe_seccomp((uint32_t)registers[1], registers[3]);
+    return 0;
+}
+
+/* As strobe_agent_entry_guard, for the trampolines of these. */
+uint32_t strobe_portable_observe_guard(uint8_t* memory) {
+    return strobe_entry_guard_write(&strobe_recorder, memory, (uint64_t)strobe_portable_observe);
+}
+
 /* Where a probe finds the first argument: the offset of the CPU context in the low half, of the argument's register in
    that in the high one. */
 uint32_t strobe_agent_probe_offsets(void) {

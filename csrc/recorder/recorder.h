@@ -55,7 +55,8 @@
 #define STROBE_SIG_BLOCK 0 /* rt_sigprocmask(2) */
 #define STROBE_SIG_UNBLOCK 1
 #define STROBE_SIG_SETMASK 2
-#define STROBE_PR_GET_TSC 25 /* prctl(2) */
+#define STROBE_PR_GET_NAME 16 /* prctl(2) */
+#define STROBE_PR_GET_TSC 25
 #define STROBE_PR_SET_TSC 26
 #define STROBE_TSC_READABLE 1
 #define STROBE_TSC_FAULTS 2
@@ -452,6 +453,15 @@ void strobe_totals_add_duration(struct strobe_totals* totals, const struct strob
 
 /* recorder.c: CLOCK_MONOTONIC */
 uint64_t strobe_kernel_ns(void);
+
+/* restrictions.c */
+/* Ticks of now, also where the thread has given up the clock before: not as exactly then. */
+uint64_t strobe_ticks_anyhow(const struct strobe_recorder* recorder);
+/* For the host; the first moment counts. */
+void strobe_note_moment(uint64_t* place);
+/* prctl(2), or seccomp(2), is about to be called with these arguments, the second and third, and the third. */
+void strobe_observe_prctl(uint32_t option, uint64_t argument, uint64_t other);
+void strobe_observe_seccomp(uint32_t operation, uint64_t filter);
 
 /* agent_calls.c */
 /* Finds routine_offset, agent_code and library_code, on a thread of the agent. `code`: any address in the agent's. */

@@ -24,7 +24,6 @@ void strobe_signals_release(struct strobe_held_signals* held) {
     strobe_syscall(STROBE_SYS_RT_SIGPROCMASK, STROBE_SIG_SETMASK, (int64_t)&held->before, 0, 8, 0, 0);
 }
 
-#define STROBE_PR_GET_NAME 16
 /* pthread destructors run in rounds, at most this many (PTHREAD_DESTRUCTOR_ITERATIONS) */
 #define STROBE_DESTRUCTOR_ROUNDS 4
 #define STROBE_BEGINNING 1 /* busy_slot of a state that is being set up */

@@ -19,14 +19,21 @@ _FIRST = -1  # of the numbers of their patches, which count downwards
 _FAULTS = 1 << signal.SIGSEGV - 1 | 1 << signal.SIGBUS - 1
 
 
-def observe(pid: int, agent: AgentLink, patches: CodePatches) -> None:
-    """From now on the recorder knows of the signal handlers and masks that the program sets, so that it can catch the
-    faults of its own loads; without that it has the kernel read, which takes longer. Raises as AgentLink and
-    CodePatches do."""
+def observe(pid: int, agent: AgentLink, patches: CodePatches, catches_faults: bool) -> None:
+    """From now on the recorder knows of the system calls that the program filters. With `catches_faults` also of the
+    signal handlers and masks that it sets, so that it can catch the faults of its own loads; without that it has the
+    kernel read, which takes longer. Raises as AgentLink and CodePatches do."""
     found = agent.observer_trampolines(landings(pid))
     made = {_FIRST - number: item for number, (_, item) in enumerate(found) if isinstance(item, Trampoline)}
     refused = patches.install(made)
     installed = made.keys() - refused.keys()
+    if not catches_faults:
+        for name, item in found:
+            if not isinstance(item, Trampoline):
+                log.warning("process %d: calls of %s are not seen: %s", pid, name, item)
+        for number, reason in refused.items():
+            log.warning("process %d: calls of %s are not seen: %s", pid, found[_FIRST - number][0], reason)
+        return
     if sets_handlers_itself(pid):  # it would get the faults of the recorder's loads
         log.info("process %d sets signal handlers by system calls of its own: memory is read by the kernel", pid)
     elif _FIRST in installed:  # sigaction

@@ -186,7 +186,7 @@ class Target:
         self.sites = ProbeSites(self.pid, self._agent, self._patches, self.setup.form == "native")
         self._patches.take_back(self.setup.left)
         self._agent.change_process()
-        observe(self.pid, self._agent, self._patches)
+        observe(self.pid, self._agent, self._patches, self.setup.form == "native")
         self.tells_of_libraries = self._agent.observe_modules(self._session.socket)
 
     def _let_go(self) -> None:

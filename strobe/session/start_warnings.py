@@ -12,11 +12,7 @@ def start_warnings(target: Target) -> list[str]:
     if not target.setup.catches_returns:
         found.append("The CPU protects return addresses here (shadow stack): entries are recorded, returns are not.")
     if target.setup.reason:
-        found.append(
-            f"The portable form of the recorder is in use, several times slower: {target.setup.reason}. It is not for a"
-            " program that filters its system calls (seccomp) or gives up the time stamp counter (PR_SET_TSC) while it"
-            " is traced: the kernel would end that."
-        )
+        found.append(f"The portable form of the recorder is in use, several times slower: {target.setup.reason}.")
     if not target.tells_of_libraries:
         found.append(
             "Another tool has changed what the dynamic linker calls when libraries are loaded: those loaded while the "

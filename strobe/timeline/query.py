@@ -218,7 +218,7 @@ class Timeline:
             found.append(
                 f"The program, or a child of it, filters its system calls (seccomp) since {_seconds(segment, ticks)}, "
                 "and the recorder makes none there from then on: scripts are not run, and no memory is read where the "
-                "signals of faults may be blocked."
+                "signals of faults may be blocked, nor by the recorder's portable form."
             )
         if ticks := segment.limited_ticks:
             found.append(

@@ -51,8 +51,6 @@ void strobe_crash_note_abort(const uint64_t* registers, const uint64_t* slot, ui
 void strobe_crash_note_place(uint64_t sp);
 /* Once, in the process that the agent was loaded into. */
 void strobe_crash_prepare(void);
-/* Ticks of now, also where the thread has given up the clock before: not as exactly then. */
-uint64_t strobe_ticks_anyhow(const struct strobe_recorder* recorder);
 /* From now on a thread may have the signals blocked. */
 void strobe_faults_may_be_blocked(void);
 

@@ -30,6 +30,7 @@
 #include "../memory.c"
 #include "../own_stacks.c"
 #include "../quick.c"
+#include "../restrictions.c"
 #include "../returns.c"
 #include "../stack.c"
 #include "../threads.c"

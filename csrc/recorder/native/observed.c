@@ -13,14 +13,6 @@
 #define STROBE_UNBLOCK 1
 #define STROBE_CONTEXT_MASK_OFFSET 296
 #define STROBE_PR_SET_NAME 15
-#define STROBE_PR_SET_SECCOMP 22
-#define STROBE_PR_SET_MDWE 65
-#define STROBE_MDWE_REFUSES_EXECUTABLE 1
-#define STROBE_SECCOMP_STRICT 1
-#define STROBE_SECCOMP_FILTER 2
-#define STROBE_SECCOMP_SET_STRICT 0 /* of the system call */
-#define STROBE_SECCOMP_SET_FILTER 1
-#define STROBE_SYS_SECCOMP 317
 #define STROBE_SYS_SETRLIMIT 160
 #define STROBE_SYS_PRLIMIT64 302
 #define STROBE_RLIMIT_DATA 2
@@ -31,43 +23,12 @@
 #define STROBE_CLONE_VM 0x100u
 #define STROBE_CLONE_VFORK 0x4000u /* the maker waits until the child is another program, or gone */
 #define STROBE_CLONE_SETTLS 0x80000u
-#define STROBE_STATES_AHEAD 256u
 #define STROBE_JUMP_STACK 6u  /* word of a jmp_buf */
 #define STROBE_JUMP_GUARD 48u /* from the thread pointer: what such words are made unreadable with */
 #define STROBE_JUMP_TURN 17u
 
 enum strobe_register { STROBE_RDI, STROBE_RSI, STROBE_RDX, STROBE_RCX, STROBE_R8, STROBE_R9 };
 enum { STROBE_RETURN_ADDRESS = 10 }; /* as x86_64/registers.h has it on the stack */
-
-uint64_t strobe_ticks_anyhow(const struct strobe_recorder* recorder) {
-    if (strobe_may_read_clock(recorder)) return strobe_ticks(recorder);
-    if (!recorder->may_call_kernel) return recorder->header->checked_ticks + 1;
-    return (strobe_kernel_ns() - recorder->header->start_monotonic_ns) / 1000 * recorder->sampling_window_ticks /
-           (uint64_t)(STROBE_SAMPLING_WINDOW_NS / 1000);
-}
-
-/* For the host; the first moment counts. */
-static void strobe_note_moment(uint64_t* place) {
-    if (*place == 0) *place = strobe_ticks_anyhow(&strobe_recorder);
-}
-
-/* From now on no thread makes a system call for the recorder. What needs one is done before. For a child of vfork, too:
-   it runs on with the parent's recorder, and would be ended for its calls. */
-static void strobe_begin_filtered(void) {
-    struct strobe_recorder* recorder = &strobe_recorder;
-    if (!recorder->may_call_kernel) return;
-    if (!recorder->control->alive) { /* nothing has to be ready */
-        recorder->may_call_kernel = 0;
-        return;
-    }
-    strobe_note_moment(&recorder->header->filtered_ticks);
-    strobe_syscall(STROBE_SYS_PRCTL, STROBE_PR_GET_NAME, (int64_t)recorder->filtered_name, 0, 0, 0, 0);
-    strobe_states_prepare(recorder, STROBE_STATES_AHEAD);
-    strobe_pages_prepare(recorder);
-    strobe_own_stack_prepare(recorder);
-    STROBE_COMPILER_BARRIER();
-    recorder->may_call_kernel = 0;
-}
 
 /* The program has set a handler by a system call of its own, and would get our faults: memory is read by the kernel. */
 STROBE_COLD void strobe_handlers_check(void) {
@@ -99,33 +60,8 @@ static void strobe_observe_name(uint64_t address) {
     place[1] = name[1];
 }
 
-/* The thread may not read the time stamp counter any more: that would be a fault. Nor may a child of vfork, which runs
-   on with the parent's recorder. */
-static void strobe_stop_recording(void) {
-    if (strobe_recorder.clock_kind != STROBE_CLOCK_TSC) return;
-    strobe_recorder.follows_forks = 0; /* nor may children */
-    if (strobe_recorder.control->alive) strobe_note_moment(&strobe_recorder.header->stopped_ticks);
-    strobe_recorder.control->alive = 0;
-    strobe_recorder.control->exit_handler = 0;
-}
-
-/* Without a filter it asks whether there are filters, and fails. */
-static void strobe_observe_filter(uint64_t filter) {
-    if (filter != 0) strobe_begin_filtered();
-}
-
-static void strobe_observe_strict(void) {
-    strobe_begin_filtered();
-    strobe_stop_recording();
-}
-
-static void strobe_observe_prctl(uint64_t option, uint64_t argument, uint64_t other) {
-    if (option == STROBE_PR_SET_SECCOMP && argument == STROBE_SECCOMP_STRICT) strobe_observe_strict();
-    if (option == STROBE_PR_SET_SECCOMP && argument == STROBE_SECCOMP_FILTER) strobe_observe_filter(other);
-    if (option == STROBE_PR_SET_TSC && argument == STROBE_TSC_FAULTS) strobe_stop_recording();
-    /* no memory becomes executable any more, which the return stubs of new threads need */
-    if (option == STROBE_PR_SET_MDWE && argument & STROBE_MDWE_REFUSES_EXECUTABLE && strobe_recorder.control->alive)
-        strobe_states_prepare(&strobe_recorder, STROBE_STATES_AHEAD);
+static void strobe_observe_prctl_or_name(uint32_t option, uint64_t argument, uint64_t other) {
+    strobe_observe_prctl(option, argument, other);
     if (option == STROBE_PR_SET_NAME && !strobe_recorder.may_call_kernel) strobe_observe_name(argument);
 }
 
@@ -156,12 +92,10 @@ static void strobe_observe_limit_of(uint64_t pid, uint64_t resource, uint64_t li
 static void strobe_observe_syscall(uint64_t* registers) {
     switch (registers[STROBE_RDI]) {
         case STROBE_SYS_SECCOMP:
-            if ((uint32_t)registers[STROBE_RSI] == STROBE_SECCOMP_SET_STRICT) strobe_observe_strict();
-            if ((uint32_t)registers[STROBE_RSI] == STROBE_SECCOMP_SET_FILTER)
-                strobe_observe_filter(registers[STROBE_RCX]);
+            strobe_observe_seccomp((uint32_t)registers[STROBE_RSI], registers[STROBE_RCX]);
             break;
         case STROBE_SYS_PRCTL:
-            strobe_observe_prctl((uint32_t)registers[STROBE_RSI], registers[STROBE_RDX], registers[STROBE_RCX]);
+            strobe_observe_prctl_or_name((uint32_t)registers[STROBE_RSI], registers[STROBE_RDX], registers[STROBE_RCX]);
             break;
         case STROBE_SYS_SETRLIMIT:
             strobe_observe_limit((uint32_t)registers[STROBE_RSI], registers[STROBE_RDX]);
@@ -201,7 +135,7 @@ static void strobe_observe_pselect(uint64_t* registers) { strobe_observe_mask(&r
 static void strobe_observe_epoll_pwait(uint64_t* registers) { strobe_observe_mask(&registers[STROBE_R8]); }
 static void strobe_observe_notification(uint64_t* registers) { strobe_observe_event(&registers[STROBE_RSI]); }
 static void strobe_observe_prctl_call(uint64_t* registers) {
-    strobe_observe_prctl((uint32_t)registers[STROBE_RDI], registers[STROBE_RSI], registers[STROBE_RDX]);
+    strobe_observe_prctl_or_name((uint32_t)registers[STROBE_RDI], registers[STROBE_RSI], registers[STROBE_RDX]);
 }
 static void strobe_observe_clone_call(uint64_t* registers) { strobe_observe_clone(registers[STROBE_RDX]); }
 static void strobe_observe_setrlimit(uint64_t* registers) {

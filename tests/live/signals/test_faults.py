@@ -104,6 +104,7 @@ def _is_watched(session: Session) -> bool:
 
 
 @scenario
+@pytest.mark.usefixtures("form")
 @pytest.mark.parametrize("way", ["list", "threads", "masked"])
 def test_no_system_call_that_the_program_does_not_make(launch: Launch, build_program: Build, way: str) -> None:
     """Each function's and thread's first event comes once the program may make only its own system calls."""
@@ -117,6 +118,7 @@ def test_no_system_call_that_the_program_does_not_make(launch: Launch, build_pro
         session.stop()
 
 
+@pytest.mark.usefixtures("form")
 @pytest.mark.parametrize(("way", "is_said"), [("asks", False), ("sets", True)])
 def test_a_filter_of_calls_is_said_and_a_question_is_none(
     launch: Launch, build_program: Build, way: str, is_said: bool
@@ -129,6 +131,7 @@ def test_a_filter_of_calls_is_said_and_a_question_is_none(
     assert any("filters its system calls" in text for text in session.warnings) == is_said
 
 
+@pytest.mark.usefixtures("form")
 def test_a_child_of_vfork_may_filter_its_calls(launch: Launch, build_program: Build) -> None:
     """The recorder makes none there. Its `_exit` is not the program's end, which was not seen."""
     session = launch(build_program("filters_calls", "-O1"), "vfork", patterns=["take", "never"])
@@ -137,6 +140,7 @@ def test_a_child_of_vfork_may_filter_its_calls(launch: Launch, build_program: Bu
     assert "on to the end" not in session.absence(EventFilter(function=TextMatch(equals="never")))
 
 
+@pytest.mark.usefixtures("form")
 def test_strict_mode_ends_the_recording_and_not_the_program(launch: Launch, build_program: Build) -> None:
     """It takes the time stamp counter away, too."""
     program = build_program("allowlisted", "-O1")

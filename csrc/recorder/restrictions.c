@@ -1,0 +1,78 @@
+/*
+ * What a program forbids itself, after which the kernel would end it for what the recorder does: system calls that a
+ * filter does not allow (seccomp), and reads of the time stamp counter. Called before it does so, by who observes prctl
+ * and syscall: native/observed.c, portable.c.
+ */
+#include "recorder.h"
+
+#define STROBE_PR_SET_SECCOMP 22
+#define STROBE_PR_SET_MDWE 65
+#define STROBE_MDWE_REFUSES_EXECUTABLE 1
+#define STROBE_SECCOMP_STRICT 1
+#define STROBE_SECCOMP_FILTER 2
+#define STROBE_SECCOMP_SET_STRICT 0 /* of the system call */
+#define STROBE_SECCOMP_SET_FILTER 1
+#define STROBE_STATES_AHEAD 256u
+
+uint64_t strobe_ticks_anyhow(const struct strobe_recorder* recorder) {
+    if (strobe_may_read_clock(recorder)) return strobe_ticks(recorder);
+    if (!recorder->may_call_kernel) return recorder->header->checked_ticks + 1;
+    return (strobe_kernel_ns() - recorder->header->start_monotonic_ns) / 1000 * recorder->sampling_window_ticks /
+           (uint64_t)(STROBE_SAMPLING_WINDOW_NS / 1000);
+}
+
+void strobe_note_moment(uint64_t* place) {
+    if (*place == 0) *place = strobe_ticks_anyhow(&strobe_recorder);
+}
+
+/* From now on no thread makes a system call for the recorder. What needs one is done before. For a child of vfork, too:
+   it runs on with the parent's recorder, and would be ended for its calls. */
+static void strobe_begin_filtered(void) {
+    struct strobe_recorder* recorder = &strobe_recorder;
+    if (!recorder->may_call_kernel) return;
+    if (!recorder->control->alive) { /* nothing has to be ready */
+        recorder->may_call_kernel = 0;
+        return;
+    }
+    strobe_note_moment(&recorder->header->filtered_ticks);
+    strobe_syscall(STROBE_SYS_PRCTL, STROBE_PR_GET_NAME, (int64_t)recorder->filtered_name, 0, 0, 0, 0);
+    strobe_states_prepare(recorder, STROBE_STATES_AHEAD);
+    strobe_pages_prepare(recorder);
+    strobe_own_stack_prepare(recorder);
+    STROBE_COMPILER_BARRIER();
+    recorder->may_call_kernel = 0;
+}
+
+/* The thread may not read the time stamp counter any more: that would be a fault. Nor may a child of vfork, which runs
+   on with the parent's recorder. */
+static void strobe_stop_recording(void) {
+    if (strobe_recorder.clock_kind != STROBE_CLOCK_TSC) return;
+    strobe_recorder.follows_forks = 0; /* nor may children */
+    if (strobe_recorder.control->alive) strobe_note_moment(&strobe_recorder.header->stopped_ticks);
+    strobe_recorder.control->alive = 0;
+    strobe_recorder.control->exit_handler = 0;
+}
+
+/* Without a filter it asks whether there are filters, and fails. */
+static void strobe_observe_filter(uint64_t filter) {
+    if (filter != 0) strobe_begin_filtered();
+}
+
+static void strobe_observe_strict(void) {
+    strobe_begin_filtered();
+    strobe_stop_recording();
+}
+
+void strobe_observe_prctl(uint32_t option, uint64_t argument, uint64_t other) {
+    if (option == STROBE_PR_SET_SECCOMP && argument == STROBE_SECCOMP_STRICT) strobe_observe_strict();
+    if (option == STROBE_PR_SET_SECCOMP && argument == STROBE_SECCOMP_FILTER) strobe_observe_filter(other);
+    if (option == STROBE_PR_SET_TSC && argument == STROBE_TSC_FAULTS) strobe_stop_recording();
+    /* no memory becomes executable any more, which the return stubs of new threads need */
+    if (option == STROBE_PR_SET_MDWE && argument & STROBE_MDWE_REFUSES_EXECUTABLE && strobe_recorder.control->alive)
+        strobe_states_prepare(&strobe_recorder, STROBE_STATES_AHEAD);
+}
+
+void strobe_observe_seccomp(uint32_t operation, uint64_t filter) {
+    if (operation == STROBE_SECCOMP_SET_STRICT) strobe_observe_strict();
+    if (operation == STROBE_SECCOMP_SET_FILTER) strobe_observe_filter(filter);
+}
