@@ -27,12 +27,11 @@ _UNLOADING_S = 0.3
 _POLL_S = 0.002
 _LOOKING_S = 5.0  # for a safe point of the main thread
 _LOOKING_MS = 25  # at a time, and up to as much again: no session here hears from Frida meanwhile
+_LEAST_LOOKS = 60  # on a busy machine longer, as few are made then and the program hardly runs between them,
+_MOST_LOOKING_S = 30.0  # but not longer than this
 _PAUSE_S = 0.01
 _LET_GO_S = 0.3  # for what this process traces still to be let go of
-_UNSAFE = (
-    "its main thread was in the memory allocator, in fork or in the dynamic loader each time it was checked for"
-    f" {_LOOKING_S:g} s"
-)
+_UNSAFE = "its main thread was in the memory allocator, in fork or in the dynamic loader each time it was checked"
 _CHANGED = "it was stopped by a signal, or became another program, just then"
 _NO_CLOCK = "its main thread has given up the time stamp counter (PR_SET_TSC), which Strobe reads, and its threads too"
 _NO_CLOCK_HINT = "Start the program under Strobe: it is recorded until then."
@@ -148,7 +147,9 @@ class FridaSession:
     def _attach_safely(self) -> Any:
         """Into a program that runs. Frida has its main thread call functions of the C library where it stands."""
         began = time.monotonic()
+        looks = 0
         while True:
+            looks += 1
             self._guard = _guard(self._pid, _LOOKING_MS, False)
             self._injection = Injection(self._pid)
             try:
@@ -167,7 +168,7 @@ class FridaSession:
                     raise refused(self._pid, _CHANGED, is_permission=False) from error
                 if self._guard.refusal != errno.ETIMEDOUT and not is_left:
                     raise
-                if passed > _LOOKING_S:
+                if passed > (_LOOKING_S if looks >= _LEAST_LOOKS else _MOST_LOOKING_S):
                     raise failure("attach_refused", pid=self._pid, reason=_UNSAFE, hint=_UNSAFE_HINT) from error
             time.sleep(_PAUSE_S)
 
