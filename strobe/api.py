@@ -32,11 +32,10 @@ from strobe.model import (
     LaunchSpec,
     Loss,
     Probe,
-    ProbeTotals,
     Sampling,
     TextMatch,
-    Totals,
     TraceAnswer,
+    TraceRequest,
     Watch,
 )
 from strobe.session import Session, SessionManager
@@ -44,6 +43,7 @@ from strobe.session.variables.polling import Polling, Sample
 from strobe.symbols import Pattern
 from strobe.symbols.select.nearest import nearest_names
 from strobe.timeline.selection import text_test
+from strobe.timeline.totals import ProbeTotals, Totals
 from strobe.values.reading import ReadTarget
 from strobe.values.write.writing import WriteTarget
 
@@ -105,15 +105,17 @@ def launch(
         watched = _watches(watch)
         session = manager.launch(
             spec,
-            trace,
-            sampling,
-            watch=watched,
-            depth=depth,
-            where=where,
-            stack=stack,
-            probe=_probes(probe),
+            TraceRequest(
+                trace,
+                sampling=sampling,
+                watch=watched,
+                depth=depth,
+                where=where,
+                stack=stack,
+                probe=_probes(probe),
+                probes_ok=missing_ok,
+            ),
             missing_ok=missing_ok,
-            probes_ok=missing_ok,
             use_staged=False,
         )
         return ProgramSession(manager, session, keep, trace if missing_ok else ())
@@ -192,7 +194,7 @@ class ProgramSession:
     @property
     def loss(self) -> Loss:
         """What is missing from the events; totals are exact nevertheless."""
-        return self._session.loss()
+        return self._session.timeline.loss()
 
     @property
     def stdout(self) -> str:
@@ -255,7 +257,7 @@ class ProgramSession:
         lists = {"add": add, "remove": remove, "watch": watch, "unwatch": unwatch, "probe": probe, "unprobe": unprobe}
         for name, given in lists.items():
             _check_list(name, given)
-        answer = self._session.trace(
+        asked = TraceRequest(
             add,
             remove,
             sampling,
@@ -266,13 +268,14 @@ class ProgramSession:
             stack=stack,
             probe=_probes(probe),
             unprobe=unprobe,
-            anyway=missing_ok,
+            probes_ok=missing_ok,
         )
+        answer = self._session.trace(asked)
         wanted = {text.strip() for text in add}
         if missing_ok:
             self._may_miss |= wanted
         elif missing := {text: why for text, why in answer.unmatched.items() if text in wanted}:
-            self._session.trace(remove=list(missing))
+            self._session.trace(TraceRequest(remove=list(missing)))
             raise failure("nothing_traced", reason=" ".join(dict.fromkeys(missing.values())))
         return answer
 
@@ -298,7 +301,7 @@ class ProgramSession:
     def hits(self, label: str | None = None) -> list[Hit]:
         """Each time so far that a thread came by a probe and its condition held, in order. `label`: of one probe, which
         is its place unless it was given another. Raises StrobeError where there is no probe of that label."""
-        known = [one.label for one in self._session.probe_totals()]
+        known = [one.label for one in self._session.timeline.probe_totals()]
         if label is not None and label not in known:
             near = nearest_names(label, known) or known[:_SHOWN]
             valid = ", ".join(near) or "none: there are no probes"
@@ -308,7 +311,7 @@ class ProgramSession:
 
     def probe_totals(self) -> list[ProbeTotals]:
         """How often each probe was reached, and its condition held; exact, whatever was evicted."""
-        return self._session.probe_totals()
+        return self._session.timeline.probe_totals()
 
     def heap(self, from_ns: int | None = None, to_ns: int | None = None) -> HeapReport:
         """What the program held at `to_ns`, ns since session start, or holds now, of what it has allocated, by stack;
@@ -346,10 +349,10 @@ class ProgramSession:
 
         Raises StrobeError where `wanted.function` names no function that is or was traced, unless `missing_ok`.
         """
-        found = self._session.totals(wanted, group_by)
+        found = self._session.timeline.totals(wanted, group_by)
         named = wanted.function
         if not found and named is not None and not missing_ok:
-            passes, traced = text_test("function", named), self._session.traced_names()
+            passes, traced = text_test("function", named), self._session.timeline.traced_names()
             if not any(passes(name) for name in traced):
                 raise _not_traced(named.equals or named.contains or named.matches or "", traced)
         return found
@@ -430,7 +433,7 @@ class ProgramSession:
             raise failure("bad_value", field="pattern", value=pattern, reason="not a name", valid="foo::bar, foo::*")
         names = [group.key for group in self.totals() if parsed.matches_name(group.key)]
         if not names and not missing_ok and parsed.text not in self._may_miss:
-            traced = self._session.traced_names()
+            traced = self._session.timeline.traced_names()
             if not any(map(parsed.matches_name, traced)):
                 raise _not_traced(pattern, traced)
         return names

@@ -5,6 +5,7 @@ Times are nanoseconds since session start unless a name says otherwise. Function
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import IntEnum, StrEnum
 from pathlib import Path
 from typing import Any, Literal
@@ -260,6 +261,48 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True)
+class TraceRequest:
+    """What of a session's recording is to change, from a tool or command down to its hooks; by default nothing does.
+
+    `add`, `remove`: patterns of functions whose calls are recorded; of those in `add`, only calls for which `where`
+    holds, each with up to `stack` callers, 32 at most.
+    `sampling`: None: as it was.
+    `watch`: what is read at each recorded call; `unwatch`: names of watches.
+    `depth`: how many structs within each other are recorded of what arguments and results lead to, 0 for none; None: as
+    it was. `adapts`: less of it at later calls, as Extras.follow has it.
+    `probe`: what is recorded at instructions; `unprobe`: labels of probes. `probes_ok`: a probe may have no place yet,
+    as one in a library that is loaded later.
+    """
+
+    add: Sequence[str] = ()
+    remove: Sequence[str] = ()
+    sampling: Sampling | None = None
+    watch: Sequence[Watch] = ()
+    unwatch: Sequence[str] = ()
+    depth: int | None = None
+    adapts: bool = False
+    where: str | None = None
+    stack: int = 0
+    probe: Sequence[Probe] = ()
+    unprobe: Sequence[str] = ()
+    probes_ok: bool = False
+
+    @property
+    def changes_no_other_watch(self) -> bool:
+        """Whether it adds watches at most, so that there is nothing else whose answer could say what is wrong with
+        them."""
+        return not (self.add or self.remove or self.unwatch)
+
+    def stacks(self) -> list[int]:
+        """How many callers are recorded, of each thing that is asked for; 1 where a probe asks for its `$caller`."""
+        of_callers = [1 for one in self.probe if "$caller" in " ".join((one.where or "", *one.show))]
+        return [self.stack, *(one.stack for one in self.probe), *of_callers]
+
+
+NO_CHANGE = TraceRequest()
+
+
+@dataclass(frozen=True, slots=True)
 class ProbeSite:
     """One of the instructions where a probe records, in one copy of its line. `inlined`: names of the inlined functions
     around it, the innermost first. `problem`: why nothing is recorded there; empty where it is."""
@@ -278,19 +321,6 @@ class ProbeAnswer:
 
     probe: Probe
     places: tuple[ProbeSite, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ProbeTotals:
-    """How often threads came by a probe, exactly, whatever was evicted. `held`: how often its condition did, or all of
-    `hits` where it has none; `undecided`: how often what it asks for could not be read; `recorded`: how often that was
-    recorded, less than `held` where the probe has a limit."""
-
-    label: str
-    hits: int
-    held: int
-    undecided: int
-    recorded: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -478,18 +508,6 @@ class Loss:
 
 
 @dataclass(frozen=True, slots=True)
-class FunctionLoss:
-    """What is missing of one function's `calls`: how many have no enter event, by reason."""
-
-    function: str
-    calls: int
-    evicted: int
-    sampled_out: int
-    lost: int
-    unheld: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class EventPage:
     """One page of a query, in the order of time.
 
@@ -542,42 +560,6 @@ def not_looked_at(after: str, newest_first: bool = False) -> str:
     if newest_first:
         return f"{said}: there may be newer ones than these. Narrow the filter, or ask from that event on."
     return f"{said}: narrow the filter."
-
-
-@dataclass(frozen=True, slots=True)
-class Totals:
-    """Totals of one group; `key` is the function's name, the thread's name or the source file.
-
-    Times in ns over completed calls. `total_ns` counts each moment once: of a function its outermost calls where it
-    calls itself, of a thread or file the own times of its functions together. `self_ns` is the time without traced
-    callees, None where that is not known (`exact` is False). The others are of the durations of single calls.
-    `evicted`, `sampled_out` and `lost` count calls without their enter. `unheld`: calls that were not recorded, as the
-    condition of their trace did not hold; `unheld_exits`: those of them that returned; `undecided`: those of them where
-    it asked for what could not be read.
-    `exact` is False where they are added up from the events that were kept, as a time, duration or return value was
-    asked for.
-    """
-
-    key: str
-    count: int
-    total_ns: int
-    min_ns: int
-    mean_ns: int
-    p50_ns: int
-    p99_ns: int
-    max_ns: int
-    self_ns: int | None = None
-    thread_id: int | None = None
-    completed: int = 0
-    unwound: int = 0
-    exits_missed: int = 0
-    evicted: int = 0
-    sampled_out: int = 0
-    lost: int = 0
-    unheld: int = 0
-    unheld_exits: int = 0
-    undecided: int = 0
-    exact: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,4 +89,4 @@ def _summary(session: Session, wanted: EventFilter) -> list[str]:
         lines.append(f"of {found.undecided:,} not known: {found.undecided_why}")
     if found.unchecked_after is not None:
         lines.insert(0, not_looked_at(found.unchecked_after))
-    return lines + wording.loss_lines(session.loss())
+    return lines + wording.loss_lines(session.timeline.loss())

@@ -234,8 +234,8 @@ def _around(session: Session, event: str, wanted: EventFilter, as_json: bool) ->
 
 
 def _totals(session: Session, wanted: EventFilter, group_by: GroupBy, ended: Ending | None, as_json: bool) -> list[str]:
-    groups = session.totals(wanted, group_by)
-    absence = None if groups else session.absence(wanted)
+    groups = session.timeline.totals(wanted, group_by)
+    absence = None if groups else session.timeline.absence(wanted)
     if as_json:
         document: dict[str, object] = {"groups": [totals_json(group, group_by) for group in groups]}
         document |= ended_json.of(ended) | ({} if absence is None else {"absence": absence})

@@ -81,7 +81,7 @@ def _follow(session: Session, source: RepeatedRead, interval: float) -> None:
         for _ in _ticks(interval):
             if session.ending() is not None:
                 break
-            view.show(source.read(), session.moment()[1])
+            view.show(source.read(), session.timeline.moment()[1])
     except ProcessLookupError:
         pass
     except KeyboardInterrupt:

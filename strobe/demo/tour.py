@@ -12,13 +12,17 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from strobe import api
 from strobe.calls import Call
 from strobe.dataclass import dataclass, field
 from strobe.errors import failure
-from strobe.model import Event, EventFilter, Totals
+from strobe.model import Event, EventFilter
 from strobe.resources import DEMO_PROGRAM
+
+if TYPE_CHECKING:
+    from strobe.timeline.totals import Totals
 
 FOLDER = Path(__file__).parent
 SOURCES = "/strobe-demo"  # where its debug information says that its sources lie, see CMakeLists.txt

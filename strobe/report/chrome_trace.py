@@ -13,9 +13,10 @@ from typing import Any, Protocol
 
 import orjson
 
-from strobe.model import Event, EventFilter, Loss, SessionSummary
+from strobe.model import Event, EventFilter, SessionSummary
 from strobe.report import wording
 from strobe.timeline.moments import event_number
+from strobe.timeline.query import Timeline
 
 Entry = dict[str, Any]
 
@@ -26,18 +27,13 @@ class Readable(Protocol):
     """What is needed of a session."""
 
     id: str
-
-    def cursor(self) -> int:
-        """The number of this moment."""
+    timeline: Timeline
 
     def tail(self, after: int, limit: int = ...) -> list[Event]:
         """Events after a number, in order."""
 
     def last(self, wanted: EventFilter, count: int) -> list[Event]:
         """The newest ones, in order."""
-
-    def loss(self) -> Loss:
-        """What is missing from the events."""
 
     def summary(self) -> SessionSummary:
         """Which program it is of."""
@@ -53,7 +49,7 @@ def document(session: Readable, newest: int | None = None) -> Iterator[str]:
         for entry in trace.entries(events):
             yield before + _dumps(entry)
             before = ",\n"
-    loss = session.loss()
+    loss = session.timeline.loss()
     missing = {"evicted": loss.evicted, "sampledOut": loss.sampled_out, "lost": loss.lost}
     about = {"session": session.id, "program": session.summary().binary_path, "events": count, "missing": missing}
     yield f'],"otherData":{_dumps(about)}}}\n'
@@ -61,7 +57,7 @@ def document(session: Readable, newest: int | None = None) -> Iterator[str]:
 
 def _pages(session: Readable) -> Iterator[list[Event]]:
     """Those that there are at the time of the call."""
-    until, after = session.cursor(), 0
+    until, after = session.timeline.cursor(), 0
     while events := [event for event in session.tail(after) if event_number(session.id, event.id) <= until]:
         after = event_number(session.id, events[-1].id)
         yield events

@@ -17,13 +17,14 @@ from strobe.capture.target import Departure, Target
 from strobe.capture.task_status import is_stopped
 from strobe.errors import Code, StrobeError, failure
 from strobe.model import (
+    NO_CHANGE,
     EventFilter,
     ExitStatus,
     LoadedModule,
     Probe,
     Removal,
-    Sampling,
     TraceAnswer,
+    TraceRequest,
     Watch,
 )
 from strobe.session import hook_report
@@ -156,27 +157,12 @@ class LiveSession(Session):
         return self._target.written_until(moment, self._recorded_children())
 
     def _recorded_children(self) -> Sequence[int]:
-        return self._children.known(self._timeline.forked_children) if self._children is not None else ()
+        return self._children.known(self.timeline.forked_children) if self._children is not None else ()
 
-    def trace(
-        self,
-        add: Sequence[str] = (),
-        remove: Sequence[str] = (),
-        sampling: Sampling | None = None,
-        *,
-        watch: Sequence[Watch] = (),
-        unwatch: Sequence[str] = (),
-        depth: int | None = None,
-        adapts: bool = False,
-        where: str | None = None,
-        stack: int = 0,
-        probe: Sequence[Probe] = (),
-        unprobe: Sequence[str] = (),
-        anyway: bool = False,
-        is_one_of_several: bool = False,
-    ) -> TraceAnswer:
-        project_root = self.record().project_root
-        added = {pattern.text: pattern for pattern in parse_all(add, project_root)}
+    def trace(self, asked: TraceRequest = NO_CHANGE, *, is_one_of_several: bool = False) -> TraceAnswer:
+        """`is_one_of_several`: what holds for all probes of a launch alike is said once, by the caller."""
+        add, remove = asked.add, asked.remove
+        added = {pattern.text: pattern for pattern in parse_all(add, self.record().project_root)}
         with self._lock:
             self._check_running()
             warnings = [f"'{text}' was not active." for text in remove if text not in self.hooks.patterns]
@@ -185,22 +171,21 @@ class LiveSession(Session):
             kept = {text: item for text, item in self.hooks.patterns.items() if text not in remove}
             before = (self.hooks.patterns, self.hooks.extras.conditions)
             heap = [text for text, item in added.items() if item.kind == "heap"]
-            callers = [1 for one in probe if "$caller" in " ".join((one.where or "", *one.show))]
-            self._prepare_stacks([stack, *(one.stack for one in probe), *callers, HEAP_STACK if heap else 0])
-            self.hooks.extras.record_where([*remove, *added], where, self._scope)
-            self.hooks.extras.record_stacks([*remove, *added], stack)
-            self.hooks.extras.record_stacks(heap, stack or HEAP_STACK)
+            self._prepare_stacks([*asked.stacks(), HEAP_STACK if heap else 0])
+            self.hooks.extras.record_where([*remove, *added], asked.where, self._scope)
+            self.hooks.extras.record_stacks([*remove, *added], asked.stack)
+            self.hooks.extras.record_stacks(heap, asked.stack or HEAP_STACK)
             self.hooks.patterns = {**kept, **added}
-            self.hooks.sampling = sampling or self.hooks.sampling
-            if depth is not None:
-                self.hooks.extras.follow(depth, adapts)
-            warnings += self._change_watches(watch, unwatch, is_all=not (add or remove or unwatch))
+            self.hooks.sampling = asked.sampling or self.hooks.sampling
+            if asked.depth is not None:
+                self.hooks.extras.follow(asked.depth, asked.adapts)
+            warnings += self._change_watches(asked)
             self._apply()
-            warnings += self._change_probes(probe, unprobe, anyway)
-            warnings += [] if is_one_of_several else self.inexact_probes(probe)
-            if where is not None:
-                self._check_condition(where, *before)
-            warnings += self._drop_unread(watch, is_all=not (add or remove or unwatch))
+            warnings += self._change_probes(asked)
+            warnings += [] if is_one_of_several else self.inexact_probes(asked.probe)
+            if asked.where is not None:
+                self._check_condition(asked.where, *before)
+            warnings += self._drop_unread(asked)
             unread = [f"Watch '{name}' is not read so far: {why}" for name, why in self.hooks.extras.unread().items()]
             found = [*warnings, *hook_report.warnings(self.hooks), *unread]
             if self.hooks.patterns:  # else more is to come
@@ -217,9 +202,9 @@ class LiveSession(Session):
         except ProcessLookupError as error:
             raise self.gone() from error
 
-    def _change_probes(self, probe: Sequence[Probe], unprobe: Sequence[str], anyway: bool) -> list[str]:
+    def _change_probes(self, asked: TraceRequest) -> list[str]:
         """Raises as SessionProbes.add; those before it in the list stay."""
-        if not probe and not unprobe:
+        if not asked.probe and not asked.unprobe:
             return []
         from strobe.session.probes.session_probes import SessionProbes
 
@@ -229,10 +214,11 @@ class LiveSession(Session):
             )
         probes = self._probes
         try:
-            said = [f"Probe '{label}' was not active." for label in unprobe if not probes.remove(label)]
+            said = [f"Probe '{label}' was not active." for label in asked.unprobe if not probes.remove(label)]
             modules = self._libraries.all()
-            for one in probe:
-                said += probes.add(one, modules, self._scope, self.record().project_root, anyway=anyway)
+            root = self.record().project_root
+            for one in asked.probe:
+                said += probes.add(one, modules, self._scope, root, anyway=asked.probes_ok)
         except ProcessLookupError as error:
             raise self.gone() from error
         return said
@@ -247,14 +233,14 @@ class LiveSession(Session):
         probes that there were when it was made."""
         if self._children is None or self._children.living():
             return set()
-        return self._timeline.unrecorded(numbers)
+        return self.timeline.unrecorded(numbers)
 
-    def _change_watches(self, watch: Sequence[Watch], unwatch: Sequence[str], is_all: bool) -> list[str]:
+    def _change_watches(self, asked: TraceRequest) -> list[str]:
         """What is wrong with some of them. Raises it where nothing else was asked for, and none of them is right."""
         extras = self.hooks.extras
-        problems = [f"Watch '{name}' was not active." for name in unwatch if not extras.remove(name)]
+        problems = [f"Watch '{name}' was not active." for name in asked.unwatch if not extras.remove(name)]
         failed = []
-        for one in watch:
+        for one in asked.watch:
             try:
                 extras.add(one, self._scope)
             except ProcessLookupError as error:
@@ -262,11 +248,13 @@ class LiveSession(Session):
             except StrobeError as error:
                 failed.append(error)
                 problems.append(f"Watch '{one.name}' was not added: {error.sentences}")
-        if is_all and failed and len(failed) == len(watch):
+        if asked.changes_no_other_watch and failed and len(failed) == len(asked.watch):
             first = failed[0]
             if first.code is Code.LIMIT_REACHED:
                 raise first
-            raise failure("watch_failed", what=watch[0].name, reason=first.message.rstrip("."), hint=first.next_step)
+            raise failure(
+                "watch_failed", what=asked.watch[0].name, reason=first.message.rstrip("."), hint=first.next_step
+            )
         return problems
 
     def _check_condition(self, where: str, patterns: dict[str, Pattern], conditions: dict[str, str]) -> None:
@@ -288,14 +276,14 @@ class LiveSession(Session):
             if one.name in unread and not one.on:
                 raise unread[one.name].error(one.name)
 
-    def _drop_unread(self, watch: Sequence[Watch], is_all: bool) -> list[str]:
+    def _drop_unread(self, asked: TraceRequest) -> list[str]:
         """Takes back those that mean nothing in any function that is traced, as `_change_watches`."""
         unread = self.hooks.extras.unread() if self.hooks.enabled else {}
-        failed = {one.name: unread[one.name] for one in watch if one.name in unread}
+        failed = {one.name: unread[one.name] for one in asked.watch if one.name in unread}
         for name in failed:
             self.hooks.extras.remove(name)
-        if is_all and failed and len(failed) == len(watch):
-            raise failed[watch[0].name].error(watch[0].name)
+        if asked.changes_no_other_watch and failed and len(failed) == len(asked.watch):
+            raise failed[asked.watch[0].name].error(asked.watch[0].name)
         return [f"Watch '{name}' was not added: {why}" for name, why in failed.items()]
 
     def _scope(self) -> AbstractContextManager[Scope]:
@@ -341,7 +329,7 @@ class LiveSession(Session):
             if opened is not None:
                 opened.close()
         self._module_changes.end()
-        self._timeline.close()
+        self.timeline.close()
 
     def abort(self) -> None:
         """Takes back a launch that failed: no process, no data."""

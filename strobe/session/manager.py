@@ -20,7 +20,7 @@ from strobe.dataclass import replace
 from strobe.errors import Code, StrobeError, command_names, failure, together
 from strobe.limits import PROBES
 from strobe.low_descriptors import none_left
-from strobe.model import LaunchSpec, Probe, ProbeAnswer, Sampling, SessionSummary, TraceAnswer, Watch
+from strobe.model import NO_CHANGE, LaunchSpec, Probe, ProbeAnswer, Sampling, SessionSummary, TraceAnswer, TraceRequest
 from strobe.session.answers import pending_answer
 from strobe.session.attaching import wait_until_unrecorded
 from strobe.session.extras.call_stacks import check_count
@@ -62,35 +62,25 @@ class SessionManager:
     def launch(
         self,
         spec: LaunchSpec,
-        patterns: Sequence[str] = (),
-        sampling: Sampling | None = None,
+        asked: TraceRequest = NO_CHANGE,
         *,
-        watch: Sequence[Watch] = (),
-        depth: int | None = None,
-        adapts: bool = False,
-        where: str | None = None,
-        stack: int = 0,
-        probe: Sequence[Probe] = (),
         missing_ok: bool = True,
         watches_ok: bool = False,
-        probes_ok: bool = False,
         use_staged: bool = True,
         check: Callable[[Session], None] | None = None,
     ) -> Session:
-        """Starts a program, or attaches to `spec.pid`, with the patterns and, where `use_staged`, those that are staged
-        for its project root; they stay so.
+        """Starts a program, or attaches to `spec.pid`, with what is `asked` for and, where `use_staged`, what is staged
+        for its project root; that stays so. There is nothing yet that could be removed.
 
-        `adapts`: of `depth`, as Session.trace has it.
-        `where`: only calls of `patterns` are recorded for which it holds. `stack`, `probe`: as Session.trace has them.
-        `probes_ok`: a probe may have no place yet. `missing_ok` False: each of them must give
-        something to record. `watches_ok`: what is wrong with one of `watch` is a warning. `check` is called before the
+        `missing_ok` False: each pattern that is asked for must give something to record. `watches_ok`: what is wrong
+        with a watch that is asked for is a warning. `check` is called before the
         program runs; where it raises, there is no session. Raises what `program.resolve` raises, invalid_pattern,
         nothing_traced, watch_failed, condition_failed, launch_failed, attach_refused, recorded_already; leaves nothing
         then.
         """
         project_root = _absolute(spec.project_root)
         staged = self._store.staged(project_root) if project_root and use_staged else None
-        wanted = list(dict.fromkeys([*(staged.patterns if staged else ()), *patterns]))
+        wanted = list(dict.fromkeys([*(staged.patterns if staged else ()), *asked.add]))
         refusals = Refusals()
         wanted = [text for text in wanted if refusals.holds(partial(parse_all, [text], project_root))]
         settings, warnings = config.load_settings(project_root, self._store.home)
@@ -107,25 +97,25 @@ class SessionManager:
             retention.drop_session(self._store, self._store.get_session(record.id))  # its segment has been placed since
             raise
         try:
-            for one in watch:
+            for one in asked.watch:
                 with refusals.collecting(), _as_warning(warnings, watches_ok):
-                    session.trace(watch=[one])
-            if wanted or staged or depth is not None:
+                    session.trace(TraceRequest(watch=[one]))
+            if wanted or staged or asked.depth is not None:
                 with refusals.collecting():
-                    self._trace(session, wanted, patterns, where, stack, sampling, depth, adapts, staged)
+                    self._trace(session, wanted, asked, staged)
                 if not missing_ok and session.launch_answer is not None:
                     with refusals.collecting():
-                        _check_traced(session.launch_answer, patterns)
-                for one in watch if session.launch_answer is not None and not watches_ok else ():
+                        _check_traced(session.launch_answer, asked.add)
+                for one in asked.watch if session.launch_answer is not None and not watches_ok else ():
                     with refusals.collecting(), _as_warning(warnings, watches_ok):
                         session.check_watches([one])
             for added in staged.probes if staged else ():
                 with _as_warning(warnings, True):
                     self._probe(session, added, True)
-            for added in probe:
+            for added in asked.probe:
                 with refusals.collecting():
-                    self._probe(session, added, probes_ok)
-            self._add_warnings(session, session.inexact_probes([*(staged.probes if staged else ()), *probe]))
+                    self._probe(session, added, asked.probes_ok)
+            self._add_warnings(session, session.inexact_probes([*(staged.probes if staged else ()), *asked.probe]))
             self._store.add_warnings(record.id, warnings)
             if check is not None and not refusals.found:  # what is waited for may be what could not be traced
                 check(session)
@@ -141,10 +131,10 @@ class SessionManager:
             raise
         return session
 
-    def _probe(self, session: LiveSession, probe: Probe, anyway: bool) -> None:
+    def _probe(self, session: LiveSession, probe: Probe, probes_ok: bool) -> None:
         """What is to be said of this one stays, whatever the answer to the next one says. Raises as Session.trace."""
         before = session.launch_answer
-        answer = session.trace(probe=[probe], anyway=anyway, is_one_of_several=True)
+        answer = session.trace(TraceRequest(probe=[probe], probes_ok=probes_ok), is_one_of_several=True)
         session.launch_answer = replace(answer, warnings=[] if before is None else before.warnings)
         self._add_warnings(session, answer.warnings)
 
@@ -155,31 +145,25 @@ class SessionManager:
             session.launch_answer = replace(answer, warnings=list(dict.fromkeys([*answer.warnings, *said])))
 
     def _trace(
-        self,
-        session: LiveSession,
-        wanted: Sequence[str],
-        patterns: Sequence[str],
-        where: str | None,
-        stack: int,
-        sampling: Sampling | None,
-        depth: int | None,
-        adapts: bool,
-        staged: StagedTraces | None,
+        self, session: LiveSession, wanted: Sequence[str], asked: TraceRequest, staged: StagedTraces | None
     ) -> None:
-        """What is traced from the launch on. Raises as Session.trace."""
-        conditions = (staged.conditions if staged else {}) | dict.fromkeys(patterns, where)
-        stacks = (staged.stacks if staged else {}) | dict.fromkeys(patterns, stack)
+        """What is traced from the launch on. `wanted`: patterns, those that are staged among them. Raises as
+        Session.trace."""
+        conditions = (staged.conditions if staged else {}) | dict.fromkeys(asked.add, asked.where)
+        stacks = (staged.stacks if staged else {}) | dict.fromkeys(asked.add, asked.stack)
         *before, last = _alike(wanted, conditions, stacks) or [((), None, 0)]
         for chosen, condition, count in before:
-            session.trace(add=chosen, where=condition, stack=count)
+            session.trace(TraceRequest(add=chosen, where=condition, stack=count))
         session.launch_answer = session.trace(
-            add=last[0],
-            where=last[1],
-            stack=last[2],
-            sampling=sampling or (_sampling(staged) if staged else None),
-            watch=staged.watches if staged else (),
-            depth=depth if depth is not None or staged is None else staged.depth,
-            adapts=adapts and depth is not None,
+            TraceRequest(
+                add=last[0],
+                where=last[1],
+                stack=last[2],
+                sampling=asked.sampling or (_sampling(staged) if staged else None),
+                watch=staged.watches if staged else (),
+                depth=asked.depth if asked.depth is not None or staged is None else staged.depth,
+                adapts=asked.adapts and asked.depth is not None,
+            )
         )
         self._store.add_warnings(session.id, session.launch_answer.warnings)
 
@@ -225,25 +209,13 @@ class SessionManager:
         raise failure("launch_failed", path=record.binary_path, reason=f"'{record.segment_path}' exists already")
 
     def stage(
-        self,
-        project_root: str | None,
-        add: Sequence[str],
-        remove: Sequence[str],
-        sampling: Sampling | None = None,
-        *,
-        watch: Sequence[Watch] = (),
-        unwatch: Sequence[str] = (),
-        depth: int | None = None,
-        where: str | None = None,
-        stack: int = 0,
-        probe: Sequence[Probe] = (),
-        unprobe: Sequence[str] = (),
-        spec: LaunchSpec | None = None,
+        self, project_root: str | None, asked: TraceRequest = NO_CHANGE, spec: LaunchSpec | None = None
     ) -> TraceAnswer:
         """Stages patterns, probes and watches for the next launch of a project root. The answer says what they match in
         the program of `spec`, else in that of the root's last session. Raises invalid_pattern, and of `spec` what
         `program.resolve` raises."""
-        asked = None if spec is None else program.resolve(spec).path
+        path = None if spec is None else program.resolve(spec).path
+        add = asked.add
         root = _absolute(project_root)
         if root is None:
             raise failure(
@@ -253,27 +225,27 @@ class SessionManager:
                 reason="patterns without a session are staged for the next launch of a project",
                 valid=f"the project's root folder, as {command_names()['launch']} will get it; or a sessionId",
             )
-        parse_all([*add, *(pattern for one in watch for pattern in one.on)], root)
+        parse_all([*add, *(pattern for one in asked.watch for pattern in one.on)], root)
         staged = self._store.staged(root)
         before = list(staged.patterns) if staged else []
-        warnings = [f"'{text}' was not staged." for text in remove if text not in before]
-        patterns = list(dict.fromkeys([*(text for text in before if text not in remove), *add]))
+        warnings = [f"'{text}' was not staged." for text in asked.remove if text not in before]
+        patterns = list(dict.fromkeys([*(text for text in before if text not in asked.remove), *add]))
         from strobe.session.extras.watches import staged_watches
 
-        watches, problems = staged_watches(staged.watches if staged else (), watch, unwatch)
-        kept_depth = depth if depth is not None else staged.depth if staged else None
-        kept_sampling = sampling or (_sampling(staged) if staged else "auto")
+        watches, problems = staged_watches(staged.watches if staged else (), asked.watch, asked.unwatch)
+        kept_depth = asked.depth if asked.depth is not None else staged.depth if staged else None
+        kept_sampling = asked.sampling or (_sampling(staged) if staged else "auto")
         conditions = {text: own for text, own in (staged.conditions if staged else {}).items() if text in patterns}
         conditions = {text: own for text, own in conditions.items() if text not in add}
-        if where is not None:
+        if asked.where is not None:
             from strobe.session.extras.call_conditions import check_text
 
-            check_text(where)
-            conditions |= dict.fromkeys(add, where)
-        check_count(stack)
+            check_text(asked.where)
+            conditions |= dict.fromkeys(add, asked.where)
+        check_count(asked.stack)
         stacks = {text: own for text, own in (staged.stacks if staged else {}).items() if text in patterns}
-        stacks |= dict.fromkeys(add, stack)
-        probes, said = _staged_probes(staged.probes if staged else (), probe, unprobe)
+        stacks |= dict.fromkeys(add, asked.stack)
+        probes, said = _staged_probes(staged.probes if staged else (), asked.probe, asked.unprobe)
         problems += said
         self._store.stage(
             root, StagedTraces(tuple(patterns), kept_sampling, tuple(watches), kept_depth, conditions, probes, stacks)
@@ -283,17 +255,17 @@ class SessionManager:
         counts = {"probes": len(probes), "watches": len(watches)}
         answer = pending_answer(patterns, root, said, settings.events_max_per_session, **counts)
         answer = replace(answer, active_watches=[one.name for one in watches])
-        return self._with_preview(answer, patterns, probes, asked, root)
+        return self._with_preview(answer, patterns, probes, path, root)
 
     def _with_preview(
-        self, answer: TraceAnswer, patterns: Sequence[str], probes: Sequence[Probe], asked: str | None, root: str
+        self, answer: TraceAnswer, patterns: Sequence[str], probes: Sequence[Probe], program_path: str | None, root: str
     ) -> TraceAnswer:
         """What these match, as far as it can be known before the launch."""
         if not patterns and not probes:
             return answer
         from strobe.session.staged import last_program, preview
 
-        path = asked or last_program(self._store.list_sessions(), root)
+        path = program_path or last_program(self._store.list_sessions(), root)
         found = None if path is None else preview(path, patterns, probes, self._resolver, root)
         if found is None:
             said = "What they match is not known before the launch, as no program of this folder has run."

@@ -14,21 +14,15 @@ from strobe.dataclass import replace
 from strobe.errors import StrobeError, failure
 from strobe.limits import SQL_SECONDS
 from strobe.model import (
+    NO_CHANGE,
     Event,
     EventFilter,
     EventPage,
     ExitStatus,
-    FunctionLoss,
-    GroupBy,
-    Loss,
-    Probe,
-    ProbeTotals,
-    Sampling,
     SessionSummary,
     TextMatch,
-    Totals,
     TraceAnswer,
-    Watch,
+    TraceRequest,
 )
 from strobe.session.answers import Ending, ending_of, going_on, how_it_ended
 from strobe.session.endings import signal_number
@@ -63,7 +57,7 @@ class Session:
         self.id = record.id
         self._store = store
         self._on_end = on_end
-        self._timeline = Timeline(store, record.id, record.segment_path, self.written_until)
+        self.timeline = Timeline(store, record.id, record.segment_path, self.written_until, self.confirm)
         self._making = threading.Lock()
         self._making_stacks = threading.Lock()
         self._reader: VariableReader | None = None
@@ -106,7 +100,7 @@ class Session:
     @property
     def warnings(self) -> list[str]:
         """What could not be done as asked, and what limits the recording; a sentence or two each."""
-        return [*self.record().warnings, *self._timeline.own_limits()]
+        return [*self.record().warnings, *self.timeline.own_limits()]
 
     @property
     def failures(self) -> tuple[str, ...]:
@@ -140,29 +134,8 @@ class Session:
         """As it is listed."""
         return self.record().summary()
 
-    def trace(
-        self,
-        add: Sequence[str] = (),
-        remove: Sequence[str] = (),
-        sampling: Sampling | None = None,
-        *,
-        watch: Sequence[Watch] = (),
-        unwatch: Sequence[str] = (),
-        depth: int | None = None,
-        adapts: bool = False,
-        where: str | None = None,
-        stack: int = 0,
-        probe: Sequence[Probe] = (),
-        unprobe: Sequence[str] = (),
-        anyway: bool = False,
-    ) -> TraceAnswer:
-        """Changes what is recorded. None: as it was. `unwatch`: names of watches. `depth`: how many structs within each
-        other are recorded of what arguments and results lead to, 0 for none; `adapts`: less at later calls, as
-        Extras.follow has it. What is wrong with a watch is a warning.
-        `where`: of the functions that `add` means, only calls are recorded for which it holds.
-        `stack`: of these functions, up to so many callers are recorded at each call, 32 at most.
-        `probe`, `unprobe`: what is recorded at instructions, and labels of such; `anyway`: also probes that have no
-        place yet.
+    def trace(self, asked: TraceRequest = NO_CHANGE) -> TraceAnswer:
+        """Changes what is recorded. What is wrong with one of several watches is a warning.
 
         Raises invalid_pattern, bad_value, stacks_impossible, process_exited, agent_unresponsive, owned_elsewhere, and
         as SessionProbes.add.
@@ -175,13 +148,13 @@ class Session:
 
         if questions.is_one(wanted):
             return self._asked(wanted)
-        page = self._timeline.query(wanted, self.confirm)
+        page = self.timeline.query(wanted)
         return replace(page, events=[self._filled(event) for event in page.events])
 
     def _asked(self, wanted: EventFilter) -> EventPage:
         from strobe.session.questions import Question
 
-        reader, until = self._timeline.reading()
+        reader, until = self.timeline.reading()
         question = Question(reader, wanted, self._filled, self._labels())
         found = question.page(until)
         reader.check_whole()
@@ -191,8 +164,8 @@ class Session:
             events=found.events,
             total_count=found.held,
             has_more=wanted.offset + len(found.events) < found.held or is_partial,
-            loss=self.loss(),
-            pids=self._timeline.pids,
+            loss=self.timeline.loss(),
+            pids=self.timeline.pids,
             absence=absence,
             checked=found.checked,
             undecided=found.undecided,
@@ -211,7 +184,7 @@ class Session:
         Timeline.query."""
         from strobe.session.questions import Question, group_expression
 
-        reader, until = self._timeline.reading()
+        reader, until = self.timeline.reading()
         asked = replace(wanted, select=tuple(map(group_expression, expressions)), limit=1, offset=0)
         question = Question(reader, asked, self._filled, self._labels())
         groups, found = question.groups(until)
@@ -228,13 +201,13 @@ class Session:
         from strobe.session.questions import Question
         from strobe.session.questions.joining import joined
 
-        reader, until = self._timeline.reading()
+        reader, until = self.timeline.reading()
         found = joined(lambda one: Question(reader, one, self._filled, self._labels()), wanted, join, until)
         reader.check_whole()
         if not found.candidates:
             found.absence = self.why_none(found.asked, found.of_others, found.other_filter)
             return found, []
-        return found, self._doubts(found.other_filter)
+        return found, self.timeline.doubts(found.other_filter)
 
     def compare(self, other: Session, wanted: EventFilter, of_other: EventFilter) -> Compared:
         """In what the calls that the filter selects differ from those that `of_other` selects of another session, or of
@@ -256,14 +229,14 @@ class Session:
     def _side(self, wanted: EventFilter) -> Side:
         from strobe.session.questions.compare import Side
 
-        reader, until = self._timeline.reading()
+        reader, until = self.timeline.reading()
         return Side(reader, until, wanted, self._filled, self._labels())
 
     def history(self, wanted: EventFilter) -> tuple[list[Touched], Found]:
         """In which events the filter's address is found and as what, by first time. Raises as `query`."""
         from strobe.session.questions import Question
 
-        reader, until = self._timeline.reading()
+        reader, until = self.timeline.reading()
         found = Question(reader, wanted, self._filled, self._labels()).touched(until)
         reader.check_whole()
         return found
@@ -279,7 +252,9 @@ class Session:
             return nowhere
         asked = looked_at or wanted
         of_all = asked if asked.event_type == "probe" else wanted
-        return why_none(found, lambda: self.absence(of_all), lambda: self._doubts(asked), wanted.address)
+        return why_none(
+            found, lambda: self.timeline.absence(of_all), lambda: self.timeline.doubts(asked), wanted.address
+        )
 
     def _labels(self) -> frozenset[str]:
         """Names of watches, and of variables that were polled or written."""
@@ -290,7 +265,7 @@ class Session:
         """Raises what a query with this filter would raise because of its expressions."""
         from strobe.session.questions import Question
 
-        Question(self._timeline.reading()[0], wanted, self._filled, self._labels())
+        Question(self.timeline.reading()[0], wanted, self._filled, self._labels())
 
     def around(self, event: str, wanted: EventFilter) -> dict[str, Any]:
         """What happened before and after an event: `event`; `limit` events of each of `thread` and `others`: (before,
@@ -311,39 +286,6 @@ class Session:
             answer[name] = (earlier, self.query(replace(after, **scope)).events)
         return answer
 
-    def totals(self, wanted: EventFilter, group_by: GroupBy) -> list[Totals]:
-        """Groups with most calls first. Raises as `query`."""
-        return self._timeline.totals(wanted, group_by)
-
-    def probe_totals(self) -> list[ProbeTotals]:
-        """Of each probe, exactly."""
-        return self._timeline.probe_totals()
-
-    def absence(self, wanted: EventFilter) -> str:
-        """Why there are no totals: whether that proves that nothing happened."""
-        return self._timeline.absence(wanted, self.confirm)
-
-    def function_losses(self) -> list[FunctionLoss]:
-        """What is missing of each function's enters, most calls first."""
-        return self._timeline.function_losses()
-
-    def partly_recorded(self, wanted: EventFilter) -> list[str]:
-        """Functions that the filter selects and that were not recorded all the time that it asks for: hooks came later,
-        or went before. Raises as `query`."""
-        return self._timeline.partly_recorded(wanted, self.confirm)
-
-    def evicted_in(self, wanted: EventFilter) -> bool:
-        """Whether events of the time that the filter asks for may have been evicted. Raises as `query`."""
-        return self._timeline.evicted_in(wanted)
-
-    def last_gap(self, wanted: EventFilter) -> tuple[int, int] | None:
-        """The last time, in ns since session start, in which calls of one of the functions that the filter selects were
-        not recorded any more, as it was not traced. Raises as `query`."""
-        return self._timeline.last_gap(wanted, self.confirm)
-
-    def _doubts(self, wanted: EventFilter) -> list[str]:
-        return self._timeline.doubts(wanted, self.confirm)
-
     def confirm(self) -> None:
         """Looks whether the hooks stand and the recorder is on, where this process observes the program."""
 
@@ -351,10 +293,6 @@ class Session:
         """Calls up to then are all recorded: `moment`, or an earlier one where a thread is in the middle of a record
         since. In ticks; seen where this process observes the program."""
         return moment
-
-    def traced_names(self) -> list[str]:
-        """Names of the functions whose calls are, or were, recorded."""
-        return self._timeline.traced_names()
 
     def names_of(self, text: str) -> frozenset[str]:
         """Traced functions that a name or pattern matches."""
@@ -364,25 +302,21 @@ class Session:
             pattern = Pattern.parse(text, ".")
         except StrobeError:  # it is none
             return frozenset()
-        return frozenset(name for name in self.traced_names() if pattern.matches_name(name))
+        return frozenset(name for name in self.timeline.traced_names() if pattern.matches_name(name))
 
     def no_such_function(self, field: str, text: str) -> StrobeError:
         """What is raised where a parameter names none that is traced."""
         from strobe.symbols.select.nearest import nearest_names
 
-        names = self.traced_names()
+        names = self.timeline.traced_names()
         nearest = ", ".join(nearest_names(text, names) or names[:5]) or "none: trace some"
         return failure(
             "bad_value", field=field, value=repr(text), reason="no traced function matches it", valid=nearest
         )
 
-    def loss(self) -> Loss:
-        """What is missing from the events, of the whole session."""
-        return self._timeline.loss()
-
     def tail(self, after: int, limit: int = 10_000) -> list[Event]:
         """Events after the one numbered `after`, in the order of their numbers, `limit` at most."""
-        return [self._filled(event) for event in self._timeline.tail(after, limit)]
+        return [self._filled(event) for event in self.timeline.tail(after, limit)]
 
     def first(
         self, wanted: EventFilter, after: int, progress: Progress | None = None, deadline: float | None = None
@@ -393,32 +327,28 @@ class Session:
         from strobe.session.questions import Question, is_one
 
         if is_one(wanted):
-            reader, until = self._timeline.reading()
+            reader, until = self.timeline.reading()
             asked = replace(wanted, after_event_id=event_id(self.id, max(0, after)))
             question = Question(reader, asked, self._filled, self._labels(), progress)
             event, looked = question.first(until, deadline)
             return event, max(after, looked)
-        found, until = self._timeline.first(wanted, after)
+        found, until = self.timeline.first(wanted, after)
         return (None if found is None else self._filled(found)), until
 
     def last(self, wanted: EventFilter, count: int) -> list[Event]:
         """The last `count` events that the filter selects, by time."""
-        return [self._filled(event) for event in self._timeline.last(wanted, count)]
-
-    def cursor(self) -> int:
-        """The event number of this moment: `tail(cursor())` gives what comes later."""
-        return self._timeline.cursor()
+        return [self._filled(event) for event in self.timeline.last(wanted, count)]
 
     def here(self) -> str:
         """An event id of this moment, to go on from."""
-        return event_id(self.id, self.cursor())
+        return event_id(self.id, self.timeline.cursor())
 
     def add_event(self, event_type: str, text: str) -> int:
         """Puts an event of this moment into the timeline; its number. Raises process_exited, session_not_found.
 
         The session may be of another process: then the event is written at once, else within 50 ms.
         """
-        number = self._store.add_host_event(self.id, event_type, text, self._timeline.cursor)
+        number = self._store.add_host_event(self.id, event_type, text, self.timeline.cursor)
         if number is None:
             raise self.not_here()
         return number
@@ -460,20 +390,12 @@ class Session:
         except StrobeError:
             return "stopped"
 
-    def moment(self) -> tuple[int, int]:
-        """Number of an event at this moment, and ns since session start."""
-        return self._timeline.moment()
-
-    def moment_ns(self, number: int) -> int:
-        """When the event with this number was, in ns since session start."""
-        return self._timeline.moment_ns(number)
-
     def sql(self, statement: str, timeout_s: float = SQL_SECONDS) -> tuple[list[str], list[tuple[object, ...]]]:
         """Columns and rows, at most a million, of a read-only statement over the view `events`.
 
         Raises bad_sql, sql_too_long after `timeout_s`, sql_too_much.
         """
-        return self._timeline.sql(statement, timeout_s, self._more)
+        return self.timeline.sql(statement, timeout_s, self._more)
 
     def _more(self, event: Event) -> tuple[str | None, str | None, str | None]:
         """Values of watches, the stack, and arguments with what they lead to, as JSON."""
@@ -517,7 +439,7 @@ class Session:
     def close(self) -> None:
         """Lets go of the files; the session stays."""
         self._polls.stop("stopped")
-        self._timeline.close()
+        self.timeline.close()
 
     def _finish(self, retain: bool) -> int:
         try:
@@ -534,24 +456,24 @@ class Session:
     def _count(self) -> int:
         """How many events were collected, as far as they can be read; closes the timeline."""
         try:
-            return self._timeline.query(EventFilter(limit=1)).total_count + self._timeline.loss().evicted
+            return self.timeline.query(EventFilter(limit=1)).total_count + self.timeline.loss().evicted
         except StrobeError as error:  # the segment is gone
             log.warning("session %s: %s", self.id, error)
             return 0
         finally:
-            self._timeline.close()
+            self.timeline.close()
 
     @cached_property
     def _recorded(self) -> Recorded:
         from strobe.values.decode.recorded import Recorded
 
-        return Recorded(lambda: self._store.extras(self.id), self._timeline.name_at, self._stack)
+        return Recorded(lambda: self._store.extras(self.id), self.timeline.name_at, self._stack)
 
     @cached_property
     def _stack_names(self) -> StackNames:
         from strobe.session.stacks import StackNames
 
-        return StackNames(self.resolver, self._timeline.loads, self._builds)
+        return StackNames(self.resolver, self.timeline.loads, self._builds)
 
     def _builds(self) -> dict[str, str]:
         noted = self.record().notes.get("builds")
@@ -559,7 +481,7 @@ class Session:
 
     def _stack(self, block: Block, timestamp_ns: int) -> tuple[str, ...]:
         with self._making_stacks:
-            return self._stack_names.shown(block, self._timeline.ticks_from_ns(timestamp_ns))
+            return self._stack_names.shown(block, self.timeline.ticks_from_ns(timestamp_ns))
 
     def _filled(self, event: Event) -> Event:
         """With the values of watches, and of what arguments lead to."""

@@ -11,18 +11,7 @@ from strobe import _core
 from strobe.dataclass import replace
 from strobe.errors import StrobeError, failure
 from strobe.limits import SQL_SECONDS
-from strobe.model import (
-    Event,
-    EventFilter,
-    EventPage,
-    EventType,
-    FunctionLoss,
-    FunctionSymbol,
-    GroupBy,
-    Loss,
-    ProbeTotals,
-    Totals,
-)
+from strobe.model import Event, EventFilter, EventPage, EventType, FunctionSymbol, GroupBy, Loss
 from strobe.timeline.absence import absence_of, doubts_of
 from strobe.timeline.coverage import coverage_of, last_gap, window_of
 from strobe.timeline.events import first_events, page_of
@@ -30,7 +19,15 @@ from strobe.timeline.moments import NUMBER_MAX, event_id, event_number, host_num
 from strobe.timeline.reader import SessionReader
 from strobe.timeline.selection import Selection, check_page, select
 from strobe.timeline.store import Load, Store
-from strobe.timeline.totals import function_losses, probe_totals, totals_of, unrecorded
+from strobe.timeline.totals import (
+    FunctionLoss,
+    ProbeTotals,
+    Totals,
+    function_losses,
+    probe_totals,
+    totals_of,
+    unrecorded,
+)
 
 if TYPE_CHECKING:
     from strobe.timeline.sql import More
@@ -60,20 +57,26 @@ class Timeline:
     """Answers from one session, running or kept. Its methods may be called from any thread."""
 
     def __init__(
-        self, store: Store, session_id: str, segment_path: Path, written_until: Callable[[int], int] = _same
+        self,
+        store: Store,
+        session_id: str,
+        segment_path: Path,
+        written_until: Callable[[int], int] = _same,
+        confirm: Callable[[], None] = _nothing,
     ) -> None:
-        """`written_until`: as Session.written_until."""
+        """`written_until`: as Session.written_until. `confirm`: as Session.confirm, called before it is said that
+        there are no events."""
         self._reader = SessionReader(store, session_id, segment_path)
         self._written_until = written_until
+        self._confirm = confirm
 
     def close(self) -> None:
         """Closes the database and the segment."""
         self._reader.close()
 
-    def query(self, wanted: EventFilter, confirm: Callable[[], None] = _nothing) -> EventPage:
+    def query(self, wanted: EventFilter) -> EventPage:
         """A page of the events that the filter selects, by time.
 
-        `confirm`: called before it is said that there are none; see Session.confirm.
         Raises `bad_value`, `bad_regex`, `bad_cursor`, `events_unreadable`.
         """
         check_page(wanted)
@@ -82,7 +85,7 @@ class Timeline:
         if page.total_count:
             return page
         wanted = _fixed(wanted, selection)
-        moment = self._settled_moment(confirm)
+        moment = self._settled_moment()
         with self._reader.lock:  # no statement about absence is older than the page that it is about
             page, selection = self._page(wanted)
             if page.total_count:
@@ -129,28 +132,28 @@ class Timeline:
         self._reader.check_whole()
         return found
 
-    def absence(self, wanted: EventFilter, confirm: Callable[[], None] = _nothing) -> str:
+    def absence(self, wanted: EventFilter) -> str:
         """What is known about the absence of calls that the filter selects. Raises as `query`."""
         wanted = _fixed(wanted, select(self._reader, wanted))
-        moment = self._settled_moment(confirm)
+        moment = self._settled_moment()
         with self._reader.lock:
             found = absence_of(self._reader, wanted, select(self._reader, wanted), self.loss(), moment)
             self._reader.check_whole()
             return found
 
-    def doubts(self, wanted: EventFilter, confirm: Callable[[], None] = _nothing) -> list[str]:
+    def doubts(self, wanted: EventFilter) -> list[str]:
         """Why there may have been more than the events that the filter selects, in sentences. Raises as `query`."""
         wanted = _fixed(wanted, select(self._reader, wanted))
-        moment = self._settled_moment(confirm)
+        moment = self._settled_moment()
         with self._reader.lock:
             found = doubts_of(self._reader, wanted, select(self._reader, wanted), self.loss(), moment)
             self._reader.check_whole()
             return found
 
-    def last_gap(self, wanted: EventFilter, confirm: Callable[[], None] = _nothing) -> tuple[int, int] | None:
+    def last_gap(self, wanted: EventFilter) -> tuple[int, int] | None:
         """The last time, in ns since session start, in which calls of one of the functions that the filter selects were
         not recorded any more, as it was not traced. Raises as `query`."""
-        moment = self._settled_moment(confirm)
+        moment = self._settled_moment()
         with self._reader.lock:
             selection = select(self._reader, wanted)
             window = window_of(self._reader, selection, moment)
@@ -158,10 +161,10 @@ class Timeline:
             to_ns = self._reader.segment.to_ns
             return None if found is None else (to_ns(found[0]), to_ns(found[1]))
 
-    def partly_recorded(self, wanted: EventFilter, confirm: Callable[[], None] = _nothing) -> list[str]:
+    def partly_recorded(self, wanted: EventFilter) -> list[str]:
         """Names of functions and probes that the filter selects and that were not recorded for the whole window. Raises
         as `query`."""
-        moment = self._settled_moment(confirm)
+        moment = self._settled_moment()
         with self._reader.lock:
             selection = select(self._reader, wanted)
             coverage = coverage_of(self._reader, selection, window_of(self._reader, selection, moment))
@@ -182,11 +185,11 @@ class Timeline:
             begin = max(begin, segment.to_ns(segment.ticks_of(number)))
         return until_ns is None or begin <= until_ns
 
-    def _settled_moment(self, confirm: Callable[[], None]) -> int:
+    def _settled_moment(self) -> int:
         """Ticks of now; calls up to then are recorded, and the hooks looked at, when this returns. Earlier where a
         thread is in the middle of a record since then."""
         moment = self._reader.segment.now_ticks()
-        confirm()
+        self._confirm()
         return self._settled(moment)
 
     def loss(self) -> Loss:

@@ -13,14 +13,76 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from strobe.dataclass import replace
+from strobe.dataclass import dataclass, replace
 from strobe.errors import failure
-from strobe.model import CALL_EVENTS, EventFilter, FunctionLoss, FunctionSymbol, GroupBy, ProbeTotals, Totals
+from strobe.model import CALL_EVENTS, EventFilter, FunctionSymbol, GroupBy
 from strobe.timeline.events import count_by_function
 from strobe.timeline.reader import SessionReader, Thread
 from strobe.timeline.selection import Conditions, Selection, id_blob, select, without_probes
 
 NO_SOURCE_FILE = "(unknown)"
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Totals of one group; `key` is the function's name, the thread's name or the source file.
+
+    Times in ns over completed calls. `total_ns` counts each moment once: of a function its outermost calls where it
+    calls itself, of a thread or file the own times of its functions together. `self_ns` is the time without traced
+    callees, None where that is not known (`exact` is False). The others are of the durations of single calls.
+    `evicted`, `sampled_out` and `lost` count calls without their enter. `unheld`: calls that were not recorded, as the
+    condition of their trace did not hold; `unheld_exits`: those of them that returned; `undecided`: those of them where
+    it asked for what could not be read.
+    `exact` is False where they are added up from the events that were kept, as a time, duration or return value was
+    asked for.
+    """
+
+    key: str
+    count: int
+    total_ns: int
+    min_ns: int
+    mean_ns: int
+    p50_ns: int
+    p99_ns: int
+    max_ns: int
+    self_ns: int | None = None
+    thread_id: int | None = None
+    completed: int = 0
+    unwound: int = 0
+    exits_missed: int = 0
+    evicted: int = 0
+    sampled_out: int = 0
+    lost: int = 0
+    unheld: int = 0
+    unheld_exits: int = 0
+    undecided: int = 0
+    exact: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionLoss:
+    """What is missing of one function's `calls`: how many have no enter event, by reason."""
+
+    function: str
+    calls: int
+    evicted: int
+    sampled_out: int
+    lost: int
+    unheld: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeTotals:
+    """How often threads came by a probe, exactly, whatever was evicted. `held`: how often its condition did, or all of
+    `hits` where it has none; `undecided`: how often what it asks for could not be read; `recorded`: how often that was
+    recorded, less than `held` where the probe has a limit."""
+
+    label: str
+    hits: int
+    held: int
+    undecided: int
+    recorded: int
+
 
 _GROUPED = """
 select {key}, sum(calls), sum(exits), sum(unwound), sum(exits_missed), coalesce(sum({total}), 0),

@@ -6,14 +6,13 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 from support.programs import PROGRAMS
 from support.sessions import Launch
 
 from strobe.errors import StrobeError
-from strobe.model import LaunchSpec, Sampling, Watch
+from strobe.model import LaunchSpec, Sampling, TraceRequest, Watch
 from strobe.session import Session, SessionManager
 from strobe.session.probes.text_form import probes_of
 
@@ -46,8 +45,8 @@ def launch(manager: SessionManager) -> Iterator[Launch]:
         check: Callable[[Session], None] | None = None,
     ) -> Session:
         spec = LaunchSpec(str(program), arguments, cwd, env or {}, project_root=str(PROGRAMS), stdin=stdin)
-        options: dict[str, Any] = {"watch": watch, "depth": depth, "where": where, "check": check}
-        sessions.append(manager.launch(spec, patterns, sampling, probe=probes_of(probe), **options))
+        asked = TraceRequest(patterns, sampling=sampling, watch=watch, depth=depth, where=where, probe=probes_of(probe))
+        sessions.append(manager.launch(spec, asked, check=check))
         return sessions[-1]
 
     yield launch

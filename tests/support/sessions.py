@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from strobe.model import Event, EventFilter, EventType, TextMatch, Totals
+from strobe.model import Event, EventFilter, EventType, TextMatch
 from strobe.session import Session
+from strobe.timeline.totals import Totals
 
 EXIT_SECONDS = 60.0
 
@@ -63,7 +64,7 @@ def all_events(session: Session, wanted: EventFilter) -> Iterator[Event]:
 
 def totals(session: Session) -> dict[str, Totals]:
     """Totals per function."""
-    return {group.key: group for group in session.totals(EventFilter(), "function")}
+    return {group.key: group for group in session.timeline.totals(EventFilter(), "function")}
 
 
 def counts(session: Session) -> dict[str, tuple[int, int, int]]:

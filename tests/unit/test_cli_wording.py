@@ -16,9 +16,10 @@ from strobe.cli.output.json_form import dumps, event_json
 from strobe.cli.output.tables import totals_table
 from strobe.cli.run.report import RunEnd, Sink, ending_lines, exit_code
 from strobe.errors import Interface, StrobeError, failure, speak_to
-from strobe.model import Argument, Event, ExitStatus, Loss, Totals
+from strobe.model import Argument, Event, ExitStatus, Loss
 from strobe.report import wording
 from strobe.report.palette import Palette
+from strobe.timeline.totals import Totals
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from strobe.mcp.answers import event_json as wire
 from strobe.mcp.answers import totals_json as wire_totals
-from strobe.model import CALL_EVENTS, Enumerator, Event, GroupBy, Loss, SessionSummary, Text, Totals, Value
+from strobe.model import CALL_EVENTS, Enumerator, Event, GroupBy, Loss, SessionSummary, Text, Value
+
+if TYPE_CHECKING:
+    from strobe.timeline.totals import Totals
 
 _LARGEST_EXACT = 1 << 53  # JavaScript, and jq with it, corrupts integers from here on
 

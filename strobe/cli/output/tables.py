@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from strobe.model import Totals
 from strobe.report import wording
 from strobe.report.palette import Palette
+
+if TYPE_CHECKING:
+    from strobe.timeline.totals import Totals
 
 
 def table(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import IO, NoReturn
@@ -20,7 +20,7 @@ from strobe.cli.run.report import Report, RunEnd, Sink, TextReport, exit_code, h
 from strobe.dataclass import replace
 from strobe.errors import Code, StrobeError
 from strobe.limits import STACK_MOST
-from strobe.model import LaunchSpec, Probe, Sampling, Watch
+from strobe.model import LaunchSpec, Probe, Sampling, TraceRequest, Watch
 from strobe.report.palette import Palette
 from strobe.session import Session, SessionManager
 
@@ -140,7 +140,8 @@ def run(
         wanted = [*(Watch(one, on=tuple(on)) for one in watches), *(Watch(expr=one, on=tuple(on)) for one in scripts)]
         chosen = patterns or (() if probes or at_return else ("@usercode",))
         sampling: Sampling = "off" if no_sampling else "auto"
-        session = _start(manager, signals, spec, chosen, sampling, wanted, depth, where, stack, probes, at_return)
+        asked = TraceRequest(chosen, sampling=sampling, watch=wanted, depth=depth, where=where, stack=stack)
+        session = _start(manager, signals, spec, asked, lambda: _probes(probes, at_return))
         answer = session.launch_answer
         if chosen == ("@usercode",) and not patterns and answer is not None and answer.matched_functions == 0:
             hint = f"Without -t, only functions whose source files lie in {root} are traced; -t '**' traces every one."
@@ -176,27 +177,18 @@ def _start(
     manager: SessionManager,
     signals: Forwarding,
     spec: LaunchSpec,
-    patterns: Sequence[str],
-    sampling: Sampling,
-    watches: Sequence[Watch],
-    depth: int,
-    where: str | None,
-    stack: int,
-    probes: Sequence[str],
-    at_return: Sequence[str],
+    asked: TraceRequest,
+    probes: Callable[[], Sequence[Probe]],
 ) -> Session:
-    """The running program; where it cannot be started, the end of this process with a shell's exit status."""
+    """The running program; where it cannot be started, the end of this process with a shell's exit status.
+
+    `probes`: the probes that are asked for; raises where a text is none.
+    """
     try:
         with announced(f"starting {Path(spec.command).name} and placing hooks"):
             return manager.launch(
                 spec,
-                patterns,
-                sampling,
-                watch=watches,
-                depth=depth,
-                where=where,
-                stack=stack,
-                probe=[replace(one, stack=stack) for one in _probes(probes, at_return)],
+                replace(asked, probe=[replace(one, stack=asked.stack) for one in probes()]),
                 use_staged=False,
                 check=lambda session: signals.know(session.pid),
             )

@@ -84,7 +84,7 @@ class LiveRun:
                 return
             self._take(events)
             if not self.complete and self._lag_ns(events[-1]) > _LARGEST_LAG_NS:
-                self._after = self.session.cursor()
+                self._after = self.session.timeline.cursor()
                 self.report.gap()
 
     def _report_rest(self) -> None:
@@ -105,7 +105,7 @@ class LiveRun:
 
     def _next(self) -> list[Event]:
         """The next events; what was evicted before it could be printed is a gap in the listing."""
-        evicted_until_ns = self.session.loss().evicted_until_ns
+        evicted_until_ns = self.session.timeline.loss().evicted_until_ns
         if evicted_until_ns is not None and evicted_until_ns > self._reported_until_ns:
             self.report.gap()
         return self.session.tail(self._after, _BATCH)
@@ -118,14 +118,14 @@ class LiveRun:
 
     def _lag_ns(self, event: Event) -> int:
         """How long ago `event` happened, by the session's own clock."""
-        return self.session.moment()[1] - event.timestamp_ns
+        return self.session.timeline.moment()[1] - event.timestamp_ns
 
     def _ending(self, status: ExitStatus, show_calls: bool, keep: bool) -> RunEnd:
-        totals = self.session.totals(EventFilter(), "function")
-        loss = self.session.loss()
+        totals = self.session.timeline.totals(EventFilter(), "function")
+        loss = self.session.timeline.loss()
         unheld = sum(group.unheld + group.unheld_exits for group in totals)
         missing = loss.sampled_out + loss.lost - loss.uncounted + unheld
-        probes = self.session.probe_totals()
+        probes = self.session.timeline.probe_totals()
         counted = sum(group.count + group.completed for group in totals) + sum(probe.recorded for probe in probes)
         recorded = max(0, counted - missing)
         return RunEnd(

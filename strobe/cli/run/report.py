@@ -7,15 +7,18 @@ import os
 import select
 import signal
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from strobe.cli.output.tables import totals_table
 from strobe.dataclass import dataclass, field
 from strobe.errors import enumerated
-from strobe.model import Event, ExitStatus, Loss, ProbeAnswer, ProbeTotals, Totals, TraceAnswer
+from strobe.model import Event, ExitStatus, Loss, ProbeAnswer, TraceAnswer
 from strobe.report import wording
 from strobe.report.calltree import CallTree
 from strobe.report.palette import Palette
+
+if TYPE_CHECKING:
+    from strobe.timeline.totals import ProbeTotals, Totals
 
 _FRAME_CHARACTERS = 120  # of a longer one template arguments are left out
 

@@ -9,11 +9,12 @@ from strobe.dataclass import replace
 from strobe.errors import failure
 from strobe.mcp import results
 from strobe.mcp.answers import ended_json, event_json
-from strobe.model import EventFilter, TextMatch, Totals
+from strobe.model import EventFilter, TextMatch
 
 if TYPE_CHECKING:
     from strobe.session import Session
     from strobe.session.questions.compare import Compared, Different, Divergence
+    from strobe.timeline.totals import Totals
 
 _EVENT_BYTES = 700
 _COUNTS = 15
@@ -63,11 +64,11 @@ def of(session: Session, other: Session, wanted: EventFilter, of_other: EventFil
 
 def _missing(session: Session, wanted: EventFilter) -> str:
     """Why the events are no sequence; empty where they are."""
-    loss = session.loss()
+    loss = session.timeline.loss()
     why = ""
     if loss.sampled_out:
         why = f'{loss.sampled_out} events were left out by sampling: sampling "off" keeps them.'
-    elif session.evicted_in(wanted):
+    elif session.timeline.evicted_in(wanted):
         until = "" if loss.evicted_until_ns is None else f", up to {loss.evicted_until_ns} ns"
         why = f"{loss.evicted} events were evicted{until}: trace less, or compare an interval after that."
     elif loss.lost:
@@ -77,11 +78,11 @@ def _missing(session: Session, wanted: EventFilter) -> str:
 
 def _partly(session: Session, wanted: EventFilter) -> Iterator[str]:
     """What of the calls the events leave out on purpose."""
-    if names := session.partly_recorded(wanted):
+    if names := session.timeline.partly_recorded(wanted):
         listed = ", ".join(results.clipped(name, 100) for name in names[:_FEW])
         more = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
         yield f"{session.id}: not recorded for the whole time: {listed}{more}."
-    if unheld := sum(one.unheld for one in session.function_losses()):
+    if unheld := sum(one.unheld for one in session.timeline.function_losses()):
         yield f"{session.id}: conditions of traces or probes did not hold {unheld} times, of which there are no events."
 
 
@@ -119,14 +120,14 @@ def _counted(sides: Sequence[tuple[Session, EventFilter]], alone: frozenset[str]
 
     if is_one(sides[0][1]):
         return _counted_events(sides, alone)
-    here, there = ({one.key: one for one in session.totals(wanted, "function")} for session, wanted in sides)
+    here, there = ({one.key: one for one in session.timeline.totals(wanted, "function")} for session, wanted in sides)
     notes = [
-        f"{session.id}: {session.absence(wanted)}"
+        f"{session.id}: {session.timeline.absence(wanted)}"
         for (session, wanted), totals in zip(sides, (here, there), strict=True)
         if not totals
     ]
     if not all(one.exact for one in (*here.values(), *there.values())) and any(
-        session.loss().sampled_out or session.evicted_in(wanted) for session, wanted in sides
+        session.timeline.loss().sampled_out or session.timeline.evicted_in(wanted) for session, wanted in sides
     ):
         notes.append("Counts are of calls whose events were kept.")
     counts = [{name: one.count for name, one in side.items() if name not in alone} for side in (here, there)]

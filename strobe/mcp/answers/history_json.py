@@ -39,7 +39,7 @@ def of(session: Session, wanted: EventFilter) -> dict[str, Any]:
         answer["absence"] = session.why_none(wanted, found)
     elif found.held > len(events):
         answer["eventsShown"] = "the first and the last ones; limit, last, select or verbose list the events"
-    return answer | totals_json.loss(session.loss())
+    return answer | totals_json.loss(session.timeline.loss())
 
 
 def _touched(one: Touched) -> dict[str, Any]:

@@ -95,7 +95,7 @@ def _page(session: Session, found: Joined, wanted: EventFilter, join: Join) -> E
         found.found.events,
         total,
         wanted.offset + len(found.found.events) < total,
-        session.loss(),
+        session.timeline.loss(),
         [],
         values=[{name: item for name, item in one.items() if name in own} for one in found.found.values],
         errors=[{name: text for name, text in one.items() if name in own} for one in found.found.errors],

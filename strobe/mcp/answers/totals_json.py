@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from strobe.model import Loss, ProbeTotals, Totals
+from strobe.model import Loss
+
+if TYPE_CHECKING:
+    from strobe.timeline.totals import ProbeTotals, Totals
 
 _UNDECIDED = (
     "what it reads was not there or not readable, a division by zero, over 100,000 steps in one loop; or `once` is over"

@@ -14,7 +14,7 @@ from strobe.mcp.schema import Array, Boolean, Integer, Record, Text, TextMap
 from strobe.mcp.tools import waiting
 from strobe.mcp.tools.parameters import folder, home_expanded, patterns
 from strobe.mcp.tools.trace import PROBE, WATCH, probe_of, probes_json, watch_of
-from strobe.model import LaunchSpec
+from strobe.model import LaunchSpec, TraceRequest
 
 if TYPE_CHECKING:
     from strobe.session import Session
@@ -82,19 +82,22 @@ def _launched(arguments: dict[str, Any], context: Context) -> Session:
     wanted, anyway = arguments.get("trace", []), arguments.get("anyway", False)
     watch = [watch_of(one, f"watches[{index}]") for index, one in enumerate(arguments.get("watches", []))]
     depth = arguments.get("depth", _DEFAULT_DEPTH if wanted or watch else None)
-    return context.sessions().launch(
-        launch_spec(arguments, context.client),
+    asked = TraceRequest(
         wanted,
-        arguments.get("sampling"),
+        sampling=arguments.get("sampling"),
         watch=watch,
         depth=depth,
         adapts="depth" not in arguments,
         where=arguments.get("where"),
         stack=arguments.get("stack", 0),
         probe=[probe_of(one) for one in arguments.get("probes", [])],
+        probes_ok=anyway,
+    )
+    return context.sessions().launch(
+        launch_spec(arguments, context.client),
+        asked,
         missing_ok=anyway,
         watches_ok=anyway,
-        probes_ok=anyway,
         check=waiting.check(arguments.get("wait"), anyway),
     )
 

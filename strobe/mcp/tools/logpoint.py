@@ -12,7 +12,7 @@ from strobe.mcp.results import bounded
 from strobe.mcp.schema import Array, Integer, Record, Text
 from strobe.mcp.tools.parameters import SESSION_ID
 from strobe.mcp.tools.trace import probes_json
-from strobe.model import Probe
+from strobe.model import Probe, TraceRequest
 
 _LOGPOINT = Record(
     fields={
@@ -48,7 +48,7 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
         if known.get(named.label) != named:  # one that is there already counts on
             known[named.label] = named
             added.append(named)
-    answer = session.trace(probe=added, unprobe=[label for label in gone if label not in others])
+    answer = session.trace(TraceRequest(probe=added, unprobe=[label for label in gone if label not in others]))
     logpoints = probes_json([one for one in answer.probes if one.probe.log])
     return {
         "logpoints": [{"id": one.pop("label")} | one for one in logpoints],

@@ -204,7 +204,7 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
 
 def _tree(session: Session, page: EventPage, wanted: EventFilter, is_last: bool, budget: int) -> dict[str, Any]:
     several = len({event.thread_id for event in page.events if event.event_type in CALL_EVENTS}) > 1
-    several = several or len(session.totals(EventFilter(), "thread")) > 1
+    several = several or len(session.timeline.totals(EventFilter(), "thread")) > 1
     blocks, same = tree_json.blocks(page.events[::-1] if is_last else page.events, _has_returns(page, wanted), several)
     said = {"same": same} if same else {}
     budget -= len(results.encode(results.plain(said)))
@@ -369,7 +369,7 @@ def _around(session: Session, arguments: dict[str, Any], wanted: EventFilter, bu
             "after": later[: results.fitting(later, most)],
         }
         answer[name] = sides
-    return answer | totals_json.loss(session.loss())
+    return answer | totals_json.loss(session.timeline.loss())
 
 
 def _with_threads(shown: list[dict[str, Any]], events: list[Event]) -> None:
@@ -384,15 +384,15 @@ def _grouped(session: Session, wanted: EventFilter, group_by: list[str], budget:
     is_exact = not is_one(wanted)
     if len(group_by) == 1 and group_by[0] in _TOTALS and is_exact:
         kind = cast("GroupBy", group_by[0])
-        totals = session.totals(wanted, kind)
-        answer = _groups([totals_json.group(item, kind) for item in totals], session.loss(), wanted, budget)
-        return answer if totals else answer | {"absence": session.absence(wanted)}
+        totals = session.timeline.totals(wanted, kind)
+        answer = _groups([totals_json.group(item, kind) for item in totals], session.timeline.loss(), wanted, budget)
+        return answer if totals else answer | {"absence": session.timeline.absence(wanted)}
     counted, found = session.counts(wanted, *group_by)
     groups = [_count(item) for item in counted]
     answer = {} if found.unchecked_after is None else {"note": not_looked_at(found.unchecked_after)}
     if found.inside is not None:
         answer["inside"] = found.inside.facts()
-    answer |= _groups(groups, session.loss(), wanted, budget) | {"checked": found.checked, "held": found.held}
+    answer |= _groups(groups, session.timeline.loss(), wanted, budget) | {"checked": found.checked, "held": found.held}
     if found.undecided:
         answer |= {"undecided": found.undecided, "undecidedWhy": results.clipped(found.undecided_why, 200)}
     return answer if found.absence is None else answer | {"absence": found.absence}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from strobe.dataclass import replace
 from strobe.errors import failure
 from strobe.limits import PROBES, RECORDED_DEPTH, STACK_MOST, WATCHES
 from strobe.mcp.registry import Context, Tool
@@ -12,7 +13,7 @@ from strobe.mcp.results import bounded, shortened
 from strobe.mcp.schema import Array, Boolean, Integer, Record, Text
 from strobe.mcp.tools import waiting
 from strobe.mcp.tools.parameters import NUMBER_TYPES, SESSION_ID, Address, folder, home_expanded, patterns
-from strobe.model import LaunchSpec, Probe, ProbeAnswer, ProbeSite, TraceAnswer, Watch
+from strobe.model import LaunchSpec, Probe, ProbeAnswer, ProbeSite, TraceAnswer, TraceRequest, Watch
 
 _MAX_PATTERNS_SHOWN = 100
 _MAX_SITES_SHOWN = 5
@@ -132,20 +133,9 @@ _PARAMETERS = Record(
 
 
 def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
-    add, remove = arguments.get("add", []), arguments.get("remove", [])
-    sampling = arguments.get("sampling")  # absent: as it is
-    asked = arguments.get("watches", {})
-    watches: dict[str, Any] = {
-        "watch": [watch_of(one, f"watches.add[{index}]") for index, one in enumerate(asked.get("add", []))],
-        "unwatch": asked.get("remove", []),
-        "depth": arguments.get("serializationDepth"),
-        "where": arguments.get("where"),
-        "stack": arguments.get("stack", 0),
-        "probe": [probe_of(one) for one in arguments.get("probes", {}).get("add", [])],
-        "unprobe": arguments.get("probes", {}).get("remove", []),
-    }
-    for field in ("where", "stack") if not add else ():
-        if not watches[field]:
+    asked = _request(arguments)
+    for field in ("where", "stack") if not asked.add else ():
+        if field not in arguments:
             continue
         valid = "with add, the functions that it applies to"
         raise failure(
@@ -157,12 +147,12 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
         )
     if "sessionId" in arguments:
         session = context.sessions().get(arguments["sessionId"])
-        if watches["depth"] is None and not session.depth:
-            watches |= {"depth": _DEFAULT_DEPTH, "adapts": True}
+        if asked.depth is None and not session.depth:
+            asked = replace(asked, depth=_DEFAULT_DEPTH, adapts=True)
         if "wait" not in arguments:
-            return _wire(session.trace(add, remove, sampling, **watches))
-        before = session.cursor()
-        answer = _wire(session.trace(add, remove, sampling, **watches))
+            return _wire(session.trace(asked))
+        before = session.timeline.cursor()
+        answer = _wire(session.trace(asked))
         return waiting.fitted(answer | waiting.wait(session, arguments["wait"], before, context))
     if "wait" in arguments:
         valid = "a sessionId with it; or debug_launch with wait"
@@ -171,12 +161,29 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
         valid = f"{SESSION_ID.description}; or pass projectRoot, to stage for its next launch"
         raise failure("missing_field", field="sessionId", valid=valid)
     root = folder("projectRoot", arguments["projectRoot"], context.client)
-    watches["depth"] = watches["depth"] or _DEFAULT_DEPTH
     spec = None
     if "command" in arguments:
         command = home_expanded(arguments["command"], context.client)
         spec = LaunchSpec(command, cwd=root, base_env=context.client.environment, project_root=root)
-    return _wire(context.sessions().stage(root, add, remove, sampling, **watches, spec=spec))
+    staged = replace(asked, depth=asked.depth or _DEFAULT_DEPTH)
+    return _wire(context.sessions().stage(root, staged, spec))
+
+
+def _request(arguments: dict[str, Any]) -> TraceRequest:
+    """What is absent stays as it is. Raises VALIDATION_ERROR where it is not clear what is watched."""
+    watches, probes = arguments.get("watches", {}), arguments.get("probes", {})
+    return TraceRequest(
+        add=arguments.get("add", []),
+        remove=arguments.get("remove", []),
+        sampling=arguments.get("sampling"),
+        watch=[watch_of(one, f"watches.add[{index}]") for index, one in enumerate(watches.get("add", []))],
+        unwatch=watches.get("remove", []),
+        depth=arguments.get("serializationDepth"),
+        where=arguments.get("where"),
+        stack=arguments.get("stack", 0),
+        probe=[probe_of(one) for one in probes.get("add", [])],
+        unprobe=probes.get("remove", []),
+    )
 
 
 def probe_of(one: dict[str, Any]) -> Probe:

@@ -18,12 +18,13 @@ from strobe.mcp.answers.folding import folded_event
 from strobe.mcp.registry import Context
 from strobe.mcp.results import bounded, shortened
 from strobe.mcp.schema import Integer, Record, Text
-from strobe.model import Event, EventFilter, TextMatch, Totals
+from strobe.model import Event, EventFilter, TextMatch
 from strobe.values.model import Problem
 
 if TYPE_CHECKING:
     from strobe.session import Session
     from strobe.session.waiting import Wait, Waited
+    from strobe.timeline.totals import Totals
 
 _DEFAULT_MS = 10_000
 _NAME = re.compile(r"[\w:~*@.<>,]+")
@@ -138,7 +139,7 @@ def _answer_of(session: Session, waited: Waited) -> dict[str, Any]:
     answer |= _output(session)
     answer |= _probes(session)
     answer |= _calls(session)
-    answer["loss"] = totals_json.loss(session.loss())
+    answer["loss"] = totals_json.loss(session.timeline.loss())
     answer["cursor"] = waited.cursor
     return answer
 
@@ -154,7 +155,7 @@ def _output(session: Session) -> dict[str, Any]:
 
 def _probes(session: Session) -> dict[str, Any]:
     """How often each was reached, and the first and last events."""
-    totals = session.probe_totals()
+    totals = session.timeline.probe_totals()
     if not totals:
         return {}
     first = session.query(EventFilter(event_type="probe", limit=_FIRST)).events
@@ -186,18 +187,18 @@ def _without_value(session: Session) -> dict[str, dict[str, str]]:
 
 def _calls(session: Session) -> dict[str, Any]:
     """Totals and events; or why there are none."""
-    if not session.traced_names():
+    if not session.timeline.traced_names():
         return {}
-    totals = session.totals(EventFilter(), "function")
+    totals = session.timeline.totals(EventFilter(), "function")
     if not totals:
-        return {"totals": [], "absence": session.absence(EventFilter())}
+        return {"totals": [], "absence": session.timeline.absence(EventFilter())}
     answer: dict[str, Any] = {"totals": [_total(item) for item in totals[:_BUSIEST]]}
     rest = totals[_BUSIEST:]
     if rest:
         answer["totalFunctions"] = len(totals)
         answer["rare"] = {_name(item.key): item.count for item in reversed(rest[-_RARE:])}
     called = {item.key for item in totals}
-    if silent := [name for name in session.traced_names() if name not in called]:
+    if silent := [name for name in session.timeline.traced_names() if name not in called]:
         answer["notCalled"] = {"count": len(silent), "functions": [_name(name) for name in silent[:_RARE]]}
     return answer | _odd(session, totals) | _events(session)
 
@@ -239,7 +240,7 @@ def _shown(value: Any) -> str:
 
 def _events(session: Session) -> dict[str, Any]:
     """The first and the last ones; of those with watches where there are any."""
-    is_told = session.probe_totals() != []  # probeEvents has the others
+    is_told = session.timeline.probe_totals() != []  # probeEvents has the others
     first = [
         event for event in session.query(replace(ANY_CALL, limit=_LOOKED_AT)).events if not is_told or _is_call(event)
     ]

@@ -140,7 +140,7 @@ class _Doubts:
 
 
 def _doubts(session: Session, to_ns: int | None) -> _Doubts:
-    loss = session.loss()
+    loss = session.timeline.loss()
     names = _names(session)
     frees = frozenset(name for name in names if _is_free(name))
     since: list[int] = []
@@ -148,7 +148,7 @@ def _doubts(session: Session, to_ns: int | None) -> _Doubts:
     if loss.evicted and loss.evicted_until_ns is not None:
         since.append(loss.evicted_until_ns)
         why.append(f"{loss.evicted:,} events were evicted, up to {loss.evicted_until_ns} ns")
-    gap = session.last_gap(EventFilter(function=TextMatch(one_of=frees), time_to=to_ns)) if frees else None
+    gap = session.timeline.last_gap(EventFilter(function=TextMatch(one_of=frees), time_to=to_ns)) if frees else None
     if gap is not None:
         since.append(gap[1])
         why.append(f"what frees was not traced from {gap[0]} to {gap[1]} ns")
@@ -157,7 +157,7 @@ def _doubts(session: Session, to_ns: int | None) -> _Doubts:
             f"{loss.lost + loss.sampled_out:,} events found no room, or were sampled out: some of these blocks "
             "may have been freed."
         )
-    totals = session.totals(EventFilter(function=TextMatch(one_of=names)), "function") if names else []
+    totals = session.timeline.totals(EventFilter(function=TextMatch(one_of=names)), "function") if names else []
     if unheld := sum(one.unheld for one in totals if one.key in frees):
         since.append(_NEVER)
         why.append(f"{unheld:,} calls that free were left out by the condition of their trace")
@@ -177,7 +177,8 @@ def _is_free(name: str) -> bool:
 
 
 def _names(session: Session) -> frozenset[str]:
-    return frozenset(name for name in session.traced_names() if name in ALLOCATORS or name.startswith("operator "))
+    named = session.timeline.traced_names()
+    return frozenset(name for name in named if name in ALLOCATORS or name.startswith("operator "))
 
 
 def _events(session: Session, to_ns: int | None) -> Iterable[Event]:

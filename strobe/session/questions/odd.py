@@ -5,12 +5,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from strobe.dataclass import dataclass
 from strobe.errors import StrobeError
-from strobe.model import Enumerator, Event, EventFilter, EventPage, EventType, Text, TextMatch, Totals, Value
+from strobe.model import Enumerator, Event, EventFilter, EventPage, EventType, Text, TextMatch, Value
 from strobe.session.session import Session
 from strobe.values.model import PointerTo
+
+if TYPE_CHECKING:
+    from strobe.timeline.totals import Totals
 
 _LEAST_CALLS = 50  # of a function, from which on one of them can be unlike the others
 _RARE = 200  # one of so many at most

@@ -73,7 +73,7 @@ class Polling(Iterator[Sample]):
         named = list(zip(self._names, results, strict=True))
         values = {name: result.value for name, result in named if result.error is None}
         errors = {name: result.error for name, result in named if result.error is not None}
-        return Sample(self._session.moment_ns(number), values, errors)
+        return Sample(self._session.timeline.moment_ns(number), values, errors)
 
     # --- Listener, called by the thread that polls
 

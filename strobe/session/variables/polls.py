@@ -19,6 +19,7 @@ from strobe.errors import StrobeError, failure
 from strobe.limits import POLL_DURATION_MS, POLL_INTERVAL_MS, POLLS
 from strobe.timeline import snapshots
 from strobe.timeline.polls import PollEnd, PollRecord
+from strobe.timeline.query import Timeline
 
 if TYPE_CHECKING:  # only where something is polled
     from strobe.values.reading import ReadResult, ReadTarget
@@ -46,15 +47,14 @@ class Listener(Protocol):
 class Journal(Protocol):
     """Where it is recorded: a session."""
 
+    timeline: Timeline
+
     def add_event(self, event_type: str, text: str) -> int:
         """The number of a new event of the host."""
 
     def note_poll(self, poll: PollRecord) -> None: ...
     def poll_end(self) -> PollEnd:
         """Why a poll ends that cannot go on."""
-
-    def moment(self) -> tuple[int, int]:
-        """Number of an event at this moment, and ns since session start."""
 
 
 @dataclass(eq=False)
@@ -119,7 +119,7 @@ class Polls:
         with self._changed:
             if len(self._active) >= POLLS:
                 raise failure("too_many_polls", count=POLLS)
-            number, start_ns = self._journal.moment()
+            number, start_ns = self._journal.timeline.moment()
             labels = labels_of(targets)
             record = PollRecord(number, tuple(dict.fromkeys(labels)), interval_ms, expected, start_ns)
             poll = Poll(record, first, source, labels, listener, lambda: self.stop("stopped", [poll]))
@@ -206,7 +206,7 @@ class Polls:
         self._changed.notify_all()
         poll.record = replace(poll.record, ended_by=ended_by)
         try:
-            poll.record = replace(poll.record, end_ns=self._journal.moment()[1])
+            poll.record = replace(poll.record, end_ns=self._journal.timeline.moment()[1])
             self._journal.note_poll(poll.record)
         except StrobeError as error:  # the session is deleted
             log.info("the end of a poll is not noted: %s", error)

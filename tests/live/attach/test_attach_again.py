@@ -20,14 +20,15 @@ from support.wait import wait_until
 
 from strobe.capture.agent.device import ROUTER
 from strobe.errors import Code, StrobeError
-from strobe.model import Event, EventFilter, LaunchSpec, TextMatch
+from strobe.model import Event, EventFilter, LaunchSpec, TextMatch, TraceRequest
 from strobe.session import Session, SessionManager
 
 OTHER = """
 import sys, time
 from strobe.model import LaunchSpec
 from strobe.session import SessionManager
-session = SessionManager().launch(LaunchSpec("", pid=int(sys.argv[1]), project_root=sys.argv[2]), ["*"])
+from strobe.model import TraceRequest
+session = SessionManager().launch(LaunchSpec("", pid=int(sys.argv[1]), project_root=sys.argv[2]), TraceRequest(["*"]))
 print(session.id, flush=True)
 time.sleep(600)
 """
@@ -59,7 +60,7 @@ def attached_program(path: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 def attach(manager: SessionManager, pid: int) -> Session:
-    return manager.launch(LaunchSpec("", pid=pid, project_root=str(PROGRAMS)), ["*"], sampling="off")
+    return manager.launch(LaunchSpec("", pid=pid, project_root=str(PROGRAMS)), TraceRequest(["*"], sampling="off"))
 
 
 def ends_well(process: subprocess.Popen[str]) -> None:
@@ -81,7 +82,7 @@ def check_records(session: Session) -> None:
     found = steps(session)
     assert all(event.function == "step" and event.timestamp_ns > 0 for event in found)
     assert max(event.depth for event in found) <= 2
-    assert session.loss().lost == 0
+    assert session.timeline.loss().lost == 0
 
 
 def steps(session: Session) -> list[Event]:
@@ -335,7 +336,7 @@ def test_a_forked_child_is_attached_to_after_its_parent(
         session = attach(manager, child)
         wait_until(lambda session=session: called(session, "step") > 200, "calls of the child", 60)
         assert {event.pid for event in steps(session)} == {child}
-        assert session.loss().lost == 0
+        assert session.timeline.loss().lost == 0
         session.stop()
     os.kill(child, signal.SIGUSR1)
     assert running.stdout.readline() == "child right\n"

@@ -18,7 +18,7 @@ from support.tracers import traced
 from support.wait import wait_until
 
 from strobe.errors import Code, StrobeError
-from strobe.model import LaunchSpec
+from strobe.model import LaunchSpec, TraceRequest
 from strobe.session import SessionManager
 
 
@@ -41,7 +41,7 @@ def says(process: subprocess.Popen[str]) -> str:
 
 
 def attach_once(manager: SessionManager, pid: int) -> None:
-    session = manager.launch(LaunchSpec("", pid=pid, project_root=str(PROGRAMS)), ["step"])
+    session = manager.launch(LaunchSpec("", pid=pid, project_root=str(PROGRAMS)), TraceRequest(["step"]))
     wait_until(lambda: "step" in totals(session), "a call")
     session.stop()
 
@@ -61,9 +61,11 @@ def test_no_signal_is_lost(manager: SessionManager, build_program: Build) -> Non
     for _ in rounds(1):
         with running(build_program("raises", "-O2")) as process:
             for _ in range(8):
-                session = manager.launch(LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), ["turn"])
-                session.trace(remove=["turn"])
-                session.trace(add=["turn"])
+                session = manager.launch(
+                    LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), TraceRequest(["turn"])
+                )
+                session.trace(TraceRequest(remove=["turn"]))
+                session.trace(TraceRequest(add=["turn"]))
                 session.stop()
             assert says(process) == "right\n"
 
@@ -107,7 +109,7 @@ def test_a_program_that_another_traces_is_left_alone(manager: SessionManager, bu
     """Frida would go another way in: a jump over code of the C library, for which threads wait in a loop."""
     with running(build_program("allocates", "-fno-builtin")) as process:
         with traced(process.pid), maps_watched(process.pid) as seen, pytest.raises(StrobeError) as caught:
-            manager.launch(LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), ["*"])
+            manager.launch(LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), TraceRequest(["*"]))
         assert caught.value.code == Code.ATTACH_FAILED
         assert "traces it already" in str(caught.value)
         assert seen == {False}

@@ -15,7 +15,7 @@ from support.programs import PROGRAMS
 from support.rounds import rounds, scenario
 from support.sessions import Build
 
-from strobe.model import LaunchSpec
+from strobe.model import LaunchSpec, TraceRequest
 from strobe.session import SessionManager
 
 # Not our own child: who waits for it here would be told of its stops.
@@ -34,7 +34,9 @@ def test_threads_fork_all_the_time(
                 pid, ready = sorted([shell.stdout.readline(), shell.stdout.readline()])  # the two say it at once
                 assert ready == "ready\n"
                 for _ in range(6):
-                    manager.launch(LaunchSpec("", pid=int(pid), project_root=str(PROGRAMS)), ["end_child"]).stop()
+                    manager.launch(
+                        LaunchSpec("", pid=int(pid), project_root=str(PROGRAMS)), TraceRequest(["end_child"])
+                    ).stop()
                 os.kill(int(pid), signal.SIGUSR1)
                 output, _ = shell.communicate(timeout=60)
                 assert output == "0 wrong\n0\n"
@@ -53,7 +55,9 @@ def test_no_child_comes_while_the_agent_loads_libraries(
         with subprocess.Popen([build_program("forks_and_looks")], stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None
             assert process.stdout.readline() == "ready\n"
-            session = manager.launch(LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), ["look"])
+            session = manager.launch(
+                LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), TraceRequest(["look"])
+            )
             time.sleep(0.1)
             session.stop()
             process.send_signal(signal.SIGUSR1)

@@ -21,7 +21,7 @@ from support.short_form import short
 from support.wait import wait_until
 
 from strobe.errors import Code, StrobeError
-from strobe.model import LaunchSpec
+from strobe.model import LaunchSpec, TraceRequest
 from strobe.session import Session, SessionManager
 
 PTRACE_SEIZE, PTRACE_INTERRUPT = 0x4206, 0x4207
@@ -34,7 +34,7 @@ def test_the_main_thread_is_loading_a_library(manager: SessionManager, build_pro
     try:
         assert process.stdout is not None and process.stdout.readline() == "loading\n"
         with pytest.raises(StrobeError) as caught:
-            manager.launch(LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), ["*"])
+            manager.launch(LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), TraceRequest(["*"]))
         assert caught.value.code == Code.ATTACH_FAILED
         assert "dynamic loader" in str(caught.value)
         assert len(list(Path(f"/proc/{process.pid}/task").iterdir())) == 1
@@ -52,7 +52,9 @@ def test_the_program_gets_little_of_the_processors(manager: SessionManager, buil
     try:
         assert process.stdout is not None and process.stdout.readline() == "ready\n"
         with cgroups.starved(process.pid, 1_000, 300_000):
-            session = manager.launch(LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), ["steady_*"])
+            session = manager.launch(
+                LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), TraceRequest(["steady_*"])
+            )
         wait_until(lambda: len(totals(session)) == 2, "calls of both functions")
         process.send_signal(signal.SIGUSR1)
         assert process.communicate(timeout=60) == ("right\n", None)
@@ -112,7 +114,7 @@ def tasks(pid: int) -> set[int]:
 
 
 def attach(manager: SessionManager, pid: int) -> Session:
-    return manager.launch(LaunchSpec("", pid=pid, project_root=str(PROGRAMS)), ["steady_*"])
+    return manager.launch(LaunchSpec("", pid=pid, project_root=str(PROGRAMS)), TraceRequest(["steady_*"]))
 
 
 def test_one_that_is_killed_meanwhile_is_gone(manager: SessionManager, build_program: Build) -> None:
@@ -127,7 +129,7 @@ def test_one_that_is_killed_meanwhile_is_gone(manager: SessionManager, build_pro
                 killer = threading.Timer(0.05 + 0.03 * number, os.kill, (int(pid), signal.SIGKILL))
                 killer.start()
                 with contextlib.suppress(StrobeError):
-                    manager.launch(LaunchSpec("", pid=int(pid), project_root=str(PROGRAMS)), ["look"])
+                    manager.launch(LaunchSpec("", pid=int(pid), project_root=str(PROGRAMS)), TraceRequest(["look"]))
                 killer.join()
                 assert shell.communicate(timeout=30)[0] == "137\n"
             finally:
@@ -149,7 +151,7 @@ def test_a_library_was_truncated_while_it_is_mapped(
             wait_until(lambda: str(library) in Path(f"/proc/{pid}/maps").read_text(), "the library")
             os.truncate(library, 0)
             with pytest.raises(StrobeError) as caught:
-                manager.launch(LaunchSpec("", pid=pid, project_root=str(PROGRAMS)), ["step"])
+                manager.launch(LaunchSpec("", pid=pid, project_root=str(PROGRAMS)), TraceRequest(["step"]))
             assert "is empty although it is mapped" in caught.value.message
             os.kill(pid, signal.SIGTERM)
             assert shell.communicate(timeout=30)[0] == "143\n"

@@ -11,7 +11,7 @@ from support.programs import PROGRAMS
 from support.sessions import Build, Launch, outcome, totals
 from support.wait import wait_until
 
-from strobe.model import EventFilter, LaunchSpec, TextMatch
+from strobe.model import EventFilter, LaunchSpec, TextMatch, TraceRequest
 from strobe.session import Session, SessionManager
 
 FORMS = pytest.mark.parametrize("form", ["native", "portable"])
@@ -43,7 +43,7 @@ def test_in_one_that_is_attached_to(
     process = subprocess.Popen(program, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None and process.stdout.readline() == "ready\n"
-        session = manager.launch(LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), ["work"])
+        session = manager.launch(LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), TraceRequest(["work"]))
         process.send_signal(signal.SIGUSR1)
         assert process.stdout.readline() == "right\n"
         wait_until(lambda: totals(session)["work"].count == 1, "the call after that")

@@ -18,7 +18,7 @@ from support.sessions import Build, totals
 from support.wait import wait_until
 
 from strobe.capture.agent import agent_link
-from strobe.model import LaunchSpec
+from strobe.model import LaunchSpec, TraceRequest
 from strobe.session import Session, SessionManager
 
 SECONDS = 60
@@ -50,7 +50,7 @@ def say(process: subprocess.Popen[bytes]) -> None:
 
 
 def traced(manager: SessionManager, pid: int) -> Session:
-    session = manager.launch(LaunchSpec("", pid=pid, project_root=str(PROGRAMS)), ["step"])
+    session = manager.launch(LaunchSpec("", pid=pid, project_root=str(PROGRAMS)), TraceRequest(["step"]))
     wait_until(lambda: totals(session).get("step"), "a call", SECONDS)
     return session
 

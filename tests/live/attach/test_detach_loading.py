@@ -13,7 +13,7 @@ from support.programs import PROGRAMS
 from support.rounds import rounds, scenario
 from support.sessions import Build
 
-from strobe.model import LaunchSpec
+from strobe.model import LaunchSpec, TraceRequest
 from strobe.session import SessionManager
 
 
@@ -32,7 +32,7 @@ def test_let_go_while_libraries_come_and_go(
         assert process.stdout is not None and process.stdout.readline() == "ready\n"
         for _ in rounds(8):
             spec = LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS))
-            session = manager.launch(spec, ["plugin_*"])
+            session = manager.launch(spec, TraceRequest(["plugin_*"]))
             session.stop()
             assert Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
         process.send_signal(signal.SIGUSR1)

@@ -11,7 +11,7 @@ from support.sessions import Build, totals
 from support.wait import wait_until
 
 from strobe.capture.task_status import task_ids
-from strobe.model import LaunchSpec
+from strobe.model import LaunchSpec, TraceRequest
 from strobe.session import Session, SessionManager
 from strobe.values.reading import ReadTarget
 
@@ -25,8 +25,8 @@ def filter_calls(process: subprocess.Popen[str]) -> None:
 def stop_its_threads(session: Session, times: int) -> None:
     """Each change of code does, and each read of a variable that every thread has."""
     for _ in range(times):
-        session.trace(remove=["wait_once"])
-        session.trace(add=["wait_once"])
+        session.trace(TraceRequest(remove=["wait_once"]))
+        session.trace(TraceRequest(add=["wait_once"]))
         threads = sorted(task_ids(session.pid))[:4]
         results = session.reader.read([ReadTarget("tWaits", thread=thread) for thread in threads])
         assert [result.error for result in results] == [None] * len(threads)
@@ -37,7 +37,9 @@ def test_a_wait_goes_on_where_it_may_not_be_restarted(manager: SessionManager, b
     process = subprocess.Popen([build_program("forbids_restarts", "-pthread")], stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None and process.stdout.readline() == "ready\n"
-        session = manager.launch(LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), ["wait_once"])
+        session = manager.launch(
+            LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), TraceRequest(["wait_once"])
+        )
         filter_calls(process)
         stop_its_threads(session, 10)
         wait_until(lambda: len(totals(session)) == 1, "a call")

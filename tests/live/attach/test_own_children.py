@@ -16,7 +16,7 @@ from support.rounds import rounds, scenario
 from support.sessions import Build
 
 from strobe.errors import StrobeError
-from strobe.model import LaunchSpec
+from strobe.model import LaunchSpec, TraceRequest
 from strobe.session import SessionManager
 
 
@@ -33,9 +33,11 @@ def test_the_end_of_a_child_is_left_for_its_parent(manager: SessionManager, buil
         timer = threading.Timer(chance.uniform(0, spread), os.kill, (process.pid, signal.SIGTERM))
         timer.start()
         with contextlib.suppress(StrobeError):
-            session = manager.launch(LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), ["steady_*"])
+            session = manager.launch(
+                LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), TraceRequest(["steady_*"])
+            )
             attached += 1
-            session.trace(remove=["steady_*"])
+            session.trace(TraceRequest(remove=["steady_*"]))
             session.stop()
         timer.join()
         if number >= 3 and not attached:  # the machine is busy

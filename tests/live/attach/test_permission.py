@@ -9,7 +9,7 @@ from support import processes
 from support.programs import PROGRAMS
 from support.sessions import Build
 
-from strobe.model import LaunchSpec
+from strobe.model import LaunchSpec, TraceRequest
 from strobe.session import SessionManager
 from strobe.session.live import LiveSession
 
@@ -20,7 +20,7 @@ def test_a_tracer_is_permitted_until_the_session_ends(build_program: Build, mana
     try:
         assert process.stdin is not None and process.stdout is not None
         assert process.stdout.readline() == "ready\n"
-        session = manager.launch(LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), [])
+        session = manager.launch(LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), TraceRequest([]))
         assert isinstance(session, LiveSession)
         assert session._target.allow_tracer(os.getpid())
         assert process.stdout.readline() == f"{os.getpid()}\n"

@@ -19,7 +19,7 @@ from support.wait import wait_until
 
 from strobe.capture.attachable import has_agent
 from strobe.errors import Code, StrobeError
-from strobe.model import LaunchSpec
+from strobe.model import LaunchSpec, TraceRequest
 from strobe.session import SessionManager
 
 NOBODY = 65534
@@ -51,7 +51,7 @@ def refusal(manager: SessionManager, process: subprocess.Popen[str]) -> str:
     """Why it is not attached to. Nothing was changed in it."""
     before = descriptors(process.pid)
     with pytest.raises(StrobeError) as caught:
-        manager.launch(LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), ["*"])
+        manager.launch(LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), TraceRequest(["*"]))
     assert caught.value.code is Code.ATTACH_FAILED
     assert not has_agent(process.pid)
     assert descriptors(process.pid) == before
@@ -80,7 +80,7 @@ def test_another_users_that_may_open_all_files(manager: SessionManager, build_pr
     rights = ["--inh-caps", "+dac_override", "--ambient-caps", "+dac_override"]
     user = [require("setpriv"), "--reuid", NOBODY, "--regid", NOBODY, "--clear-groups"]
     with running(*user, *rights, build_program("stays")) as process:
-        session = manager.launch(LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), ["stay"])
+        session = manager.launch(LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), TraceRequest(["stay"]))
         wait_until(lambda: "stay" in totals(session), "a call")
         session.stop()
 

@@ -23,7 +23,7 @@ from strobe.capture.agent import frida_session
 from strobe.capture.mapped_elf import ElfFile, MappedElf, mappings
 from strobe.capture.task_status import is_stopped, is_traced
 from strobe.errors import Code, StrobeError
-from strobe.model import EventFilter, LaunchSpec
+from strobe.model import EventFilter, LaunchSpec, TraceRequest
 from strobe.session import SessionManager
 
 
@@ -111,7 +111,7 @@ def test_trace_of_an_ended_program_says_so(launch: Launch, build_program: Build)
     session = launch(build_program("hello"))
     assert status(session) == 0
     with pytest.raises(StrobeError) as caught:
-        session.trace(add=["greet"])
+        session.trace(TraceRequest(add=["greet"]))
     assert caught.value.code is Code.PROCESS_EXITED
 
 
@@ -125,7 +125,7 @@ def test_sessions_of_one_minute_have_different_names(launch: Launch, build_progr
 def test_closing_the_manager_ends_what_it_started(strobe_home: Path, build_program: Build) -> None:
     manager = SessionManager()
     spec = LaunchSpec(str(build_program("threads3")), project_root=str(PROGRAMS))
-    pids = [manager.launch(spec, ["**"]).pid for _ in range(3)]
+    pids = [manager.launch(spec, TraceRequest(["**"])).pid for _ in range(3)]
     assert all(is_running(pid) for pid in pids)
     manager.close()
     assert not any(is_running(pid) for pid in pids)
@@ -148,7 +148,7 @@ def running(build_program: Build) -> Iterator[subprocess.Popen[str]]:
 def test_attached_program_goes_on_after_stop(
     manager: SessionManager, running: subprocess.Popen[str], strobe_home: Path
 ) -> None:
-    session = manager.launch(LaunchSpec("", pid=running.pid, project_root=str(PROGRAMS)), ["audio::**"])
+    session = manager.launch(LaunchSpec("", pid=running.pid, project_root=str(PROGRAMS)), TraceRequest(["audio::**"]))
     wait_until(lambda: totals(session).get("audio::tick"), "calls")
     session.stop()
     assert is_running(running.pid)
@@ -161,7 +161,9 @@ def test_attached_program_goes_on_after_stop(
 def test_a_parent_that_polls_sees_no_stop_of_its_child(manager: SessionManager, running: subprocess.Popen[str]) -> None:
     """A wait of the process that debugs its own child is told of ptrace stops: there are none after attach and stop."""
     for _ in range(5):
-        session = manager.launch(LaunchSpec("", pid=running.pid, project_root=str(PROGRAMS)), ["audio::**"])
+        session = manager.launch(
+            LaunchSpec("", pid=running.pid, project_root=str(PROGRAMS)), TraceRequest(["audio::**"])
+        )
         assert [running.poll() for _ in range(1000)] == [None] * 1000
         session.stop()
         assert tracers(running.pid) == {0}
@@ -214,9 +216,9 @@ def test_a_parent_elsewhere_sees_no_stop_of_its_child(manager: SessionManager, b
         assert parent.stdout is not None and parent.stdin is not None
         pid = int(parent.stdout.readline())
         for _ in range(3):
-            session = manager.launch(LaunchSpec("", pid=pid, project_root=str(PROGRAMS)), ["audio::**"])
-            session.trace(add=["ui::**"])
-            session.trace(remove=["audio::**"])
+            session = manager.launch(LaunchSpec("", pid=pid, project_root=str(PROGRAMS)), TraceRequest(["audio::**"]))
+            session.trace(TraceRequest(add=["ui::**"]))
+            session.trace(TraceRequest(remove=["audio::**"]))
             session.stop()
         os.write(parent.stdin.fileno(), b"?")
         assert parent.stdout.readline() == "\n"
@@ -229,7 +231,7 @@ def test_a_parent_elsewhere_sees_no_stop_of_its_child(manager: SessionManager, b
 
 
 def test_attached_program_that_ends_is_seen(manager: SessionManager, running: subprocess.Popen[str]) -> None:
-    session = manager.launch(LaunchSpec("", pid=running.pid, project_root=str(PROGRAMS)), ["ui::**"])
+    session = manager.launch(LaunchSpec("", pid=running.pid, project_root=str(PROGRAMS)), TraceRequest(["ui::**"]))
     running.send_signal(signal.SIGUSR1)
     ended = session.wait(60)
     assert ended is not None
@@ -242,13 +244,13 @@ def test_a_stopped_program_is_not_attached_to(manager: SessionManager, running: 
     running.send_signal(signal.SIGSTOP)
     wait_until(lambda: state(running.pid) == "T", "the program to be stopped")
     with pytest.raises(StrobeError) as caught:
-        manager.launch(LaunchSpec("", pid=running.pid, project_root=str(PROGRAMS)), ["audio::**"])
+        manager.launch(LaunchSpec("", pid=running.pid, project_root=str(PROGRAMS)), TraceRequest(["audio::**"]))
     assert caught.value.code is Code.ATTACH_FAILED
     assert f"kill -CONT {running.pid}" in str(caught.value)
     assert manager.list() == []
     assert tracers(running.pid) == {0}
     running.send_signal(signal.SIGCONT)
-    session = manager.launch(LaunchSpec("", pid=running.pid, project_root=str(PROGRAMS)), ["audio::**"])
+    session = manager.launch(LaunchSpec("", pid=running.pid, project_root=str(PROGRAMS)), TraceRequest(["audio::**"]))
     wait_until(lambda: totals(session).get("audio::tick"), "calls")
     session.stop()
     running.send_signal(signal.SIGUSR1)
@@ -267,7 +269,7 @@ def test_a_program_that_the_kernel_keeps_waiting_is_attached_to_in_time_or_not_a
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         wait_until(lambda: state(process.pid) == "D", "the program to wait for its child")
         with pytest.raises(StrobeError) as caught:
-            manager.launch(LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), ["*"])
+            manager.launch(LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), TraceRequest(["*"]))
         assert caught.value.code is Code.ATTACH_FAILED
         assert any(text in str(caught.value) for text in ("within 0.5 s", "timed out while waiting for stop"))
         assert manager.list() == []
@@ -286,7 +288,7 @@ def test_small_event_limits_are_kept(
     session = launch(build_program("million", "-O2"), patterns=["counted::f"], sampling="off")
     assert status(session) == 0
     kept = count(session, "function_enter", "counted::f") + count(session, "function_exit", "counted::f")
-    assert session.loss().evicted == 2_000_000 - kept
+    assert session.timeline.loss().evicted == 2_000_000 - kept
 
 
 def test_program_that_is_stopped_by_a_signal_can_be_ended(launch: Launch, build_program: Build) -> None:
@@ -307,7 +309,7 @@ def test_a_stopped_program_is_let_go_of_when_it_goes_on(
         try:
             assert process.stdout is not None and process.stdout.readline() == "ready\n"
             spec = LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS))
-            session = manager.launch(spec, ["plugin_run", "main"])
+            session = manager.launch(spec, TraceRequest(["plugin_run", "main"]))
             wait_until(lambda: totals(session).get("plugin_run"), "calls")
             assert not has_own_code(process.pid)
             process.send_signal(signal.SIGSTOP)
@@ -322,10 +324,10 @@ def test_a_stopped_program_is_let_go_of_when_it_goes_on(
             assert has_own_code(process.pid)
             assert attachable.has_agent(process.pid)
             with pytest.raises(StrobeError) as caught:
-                manager.launch(spec, ["plugin_run"])
+                manager.launch(spec, TraceRequest(["plugin_run"]))
             assert "is stopped" in caught.value.message
             process.send_signal(signal.SIGCONT)
-            again = manager.launch(spec, ["plugin_run"])  # waits until that agent has left
+            again = manager.launch(spec, TraceRequest(["plugin_run"]))  # waits until that agent has left
             wait_until(lambda: totals(again).get("plugin_run"), "calls")
             again.stop()
             assert again.failures == ()

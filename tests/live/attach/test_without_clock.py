@@ -13,7 +13,7 @@ from support.sessions import Build, totals
 from support.wait import wait_until
 
 from strobe.errors import StrobeError
-from strobe.model import LaunchSpec
+from strobe.model import LaunchSpec, TraceRequest
 from strobe.session import Session, SessionManager
 
 
@@ -35,7 +35,8 @@ def test_a_thread_without_clock_goes_on(
         assert process.stdout.readline() == "ready\n"
         for _ in range(2):
             session = manager.launch(
-                LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), ["hit", "timed", "plugin_run"]
+                LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)),
+                TraceRequest(["hit", "timed", "plugin_run"]),
             )
             wait_until(lambda session=session: session.ending() or _is_recorded(session), "calls of both threads")
             assert session.ending() is None
@@ -56,7 +57,7 @@ def test_where_the_main_thread_gave_it_up_an_attach_is_refused(manager: SessionM
         assert process.stdout.readline() == "ready\n"
         for _ in range(10):
             with pytest.raises(StrobeError, match="given up the time stamp counter"):
-                manager.launch(LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), ["hit"])
+                manager.launch(LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), TraceRequest(["hit"]))
         process.send_signal(signal.SIGUSR1)
         assert (process.communicate(timeout=60)[0], process.returncode) == ("right\n", 0)
     finally:
@@ -64,4 +65,4 @@ def test_where_the_main_thread_gave_it_up_an_attach_is_refused(manager: SessionM
 
 
 def _is_recorded(session: Session) -> bool:
-    return "timed" in totals(session) and totals(session)["timed"].count > 100 and session.loss().lost > 1000
+    return "timed" in totals(session) and totals(session)["timed"].count > 100 and session.timeline.loss().lost > 1000

@@ -9,7 +9,7 @@ import pytest
 from support.sessions import Build, Launch, Outcome, all_events, outcome, text, totals
 from support.wait import wait_until
 
-from strobe.model import EventFilter, Watch
+from strobe.model import EventFilter, TraceRequest, Watch
 from strobe.session import Session
 
 LIBC = "@lib:libc.so.6"
@@ -30,11 +30,11 @@ def test_calls_of_the_agent_are_not_recorded(launch: Launch, build_program: Buil
     session = launch(build_program("dlopens"), str(build_plugin()), "leave", patterns=[LIBC, "use"], sampling="off")
     wait_until(lambda: text(session, "stdout") == "ready\n", "the first library")
     for _ in range(CHANGES):
-        session.trace(add=["main"])
-        session.trace(remove=["main"])
+        session.trace(TraceRequest(add=["main"]))
+        session.trace(TraceRequest(remove=["main"]))
     os.kill(session.pid, signal.SIGUSR1)
     wait_until(lambda: "closed" in text(session, "stdout"), "its end")
-    session.trace(remove=[LIBC])
+    session.trace(TraceRequest(remove=[LIBC]))
     os.kill(session.pid, signal.SIGUSR1)
     assert outcome(session).status == 0
     found = totals(session)
@@ -57,10 +57,10 @@ def test_a_script_at_each_call_of_the_c_library(launch: Launch, build_program: B
     watch = [Watch(expr="retval", label="result")]
     session = launch(build_program("dlopens"), str(build_plugin()), "reload", patterns=["use"], watch=watch)
     for _ in range(CHANGES):
-        session.trace(add=[LIBC])
+        session.trace(TraceRequest(add=[LIBC]))
         before = uses(session)
         wait_until(lambda least=before: uses(session) > least + 2, "calls", 30)  # type: ignore[misc]
-        session.trace(remove=[LIBC])
+        session.trace(TraceRequest(remove=[LIBC]))
     os.kill(session.pid, signal.SIGUSR1)
     assert outcome(session) == Outcome("right\n", "", 0)
     assert {event.thread_id for event in all_events(session, EventFilter(event_type="function_enter"))} == {session.pid}
@@ -78,4 +78,4 @@ def test_a_handler_that_interrupts_the_agent_is_recorded(
     found = totals(session)
     assert found["load"].count == 40
     assert found["tick"].count == found["on_alarm"].count == int(ended.stdout) > 0
-    assert session.loss().lost == 0
+    assert session.timeline.loss().lost == 0

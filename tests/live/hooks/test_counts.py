@@ -29,7 +29,7 @@ def assert_accounted(session: Session) -> None:
         assert enters == group.count - (group.evicted + group.sampled_out + group.lost)
         assert enters <= exits <= group.completed  # the oldest go first
         kept += enters + exits
-    assert kept + session.loss().total == 2 * sum(group.count for group in totals(session).values())
+    assert kept + session.timeline.loss().total == 2 * sum(group.count for group in totals(session).values())
 
 
 def assert_complete_since(session: Session, moment: int) -> None:
@@ -54,7 +54,7 @@ def test_every_call_is_there_without_sampling(launch: Launch, build_program: Bui
     }
     assert count(session, "function_enter", "counted::f") == CALLS
     assert count(session, "function_exit", "counted::f") == CALLS
-    assert session.loss().total == 0
+    assert session.timeline.loss().total == 0
 
 
 def test_sampling_leaves_out_events_and_says_how_many(launch: Launch, build_program: Build) -> None:
@@ -64,7 +64,7 @@ def test_sampling_leaves_out_events_and_says_how_many(launch: Launch, build_prog
     assert group.sampled_out > 0
     assert count(session, "function_enter", "counted::f") == count(session, "function_exit", "counted::f")
     assert_accounted(session)
-    assert session.loss().sampled_out == 2 * group.sampled_out
+    assert session.timeline.loss().sampled_out == 2 * group.sampled_out
     assert totals(session)["counted::once"].sampled_out == 0  # only the hot function is sampled
 
 
@@ -85,7 +85,7 @@ def test_eviction_is_counted_per_function(launch: Launch, build_program: Build, 
     assert groups["counted::f"].count == CALLS
     assert groups["counted::f"].evicted > CALLS // 2
     assert_accounted(session)
-    loss = session.loss()
+    loss = session.timeline.loss()
     assert loss.evicted_until_ns is not None
     assert_complete_since(session, loss.evicted_until_ns + 1)
 
@@ -100,10 +100,10 @@ def test_sampling_and_eviction_together(launch: Launch, build_program: Build, se
 
 def test_totals_per_thread_and_file(launch: Launch, build_program: Build) -> None:
     session = run_million(launch, build_program, "-O0", "auto")
-    threads = session.totals(EventFilter(), "thread")
+    threads = session.timeline.totals(EventFilter(), "thread")
     assert [group.count for group in threads] == [CALLS // 4 + 1] * 4
     assert len({group.thread_id for group in threads}) == 4
-    files = session.totals(EventFilter(), "file")
+    files = session.timeline.totals(EventFilter(), "file")
     assert [(Path(group.key).name, group.count) for group in files] == [("million.cpp", CALLS + 4)]
 
 

@@ -15,9 +15,9 @@ from support.differential import NATIVE, PORTABLE, Program, Variant, cases
 from support.programs import lack, source_of
 from support.sessions import Build, Launch, Outcome, outcome, totals, untraced
 
-from strobe.model import Totals
 from strobe.session import Session
 from strobe.timeline.store import Store
+from strobe.timeline.totals import Totals
 
 
 @pytest.mark.parametrize(("program", "variant"), cases(), ids=lambda item: item.title)

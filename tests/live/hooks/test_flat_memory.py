@@ -16,6 +16,7 @@ from support.sessions import Build, Launch, outcome, text, totals
 from support.short_form import short
 from support.wait import wait_until
 
+from strobe.model import TraceRequest
 from strobe.session import Session
 from strobe.session.live import LiveSession
 from strobe.timeline.store import Store
@@ -71,9 +72,9 @@ def test_hooks_that_come_and_go(
 def change(session: Session, count: int) -> None:
     for number in range(count // 2):
         pattern = ("step_*", "in_handler", "*")[number % 3]
-        answer = session.trace(add=[pattern])
+        answer = session.trace(TraceRequest(add=[pattern]))
         assert answer.hooked_functions or any("did not stop" in said for said in answer.warnings)
-        session.trace(remove=[pattern])
+        session.trace(TraceRequest(remove=[pattern]))
 
 
 @pytest.mark.long

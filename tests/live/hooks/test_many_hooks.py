@@ -17,6 +17,7 @@ from support.wait import wait_until
 from strobe import _core
 from strobe.capture.agent import agent_link
 from strobe.capture.agent.agent_link import AgentLink
+from strobe.model import TraceRequest
 from strobe.session import Session
 
 FUNCTIONS = short(5000, 2000)
@@ -39,7 +40,7 @@ def test_five_thousand_hooks_while_it_runs(
     wait_until(lambda: text(session, "stdout") == "ready\n", "the program to be ready")
     wait_until(lambda: totals(session).get("work_00000"), "the first calls")
     held.clear()
-    answer = session.trace(add=["work_*"])
+    answer = session.trace(TraceRequest(add=["work_*"]))
     assert (answer.matched_functions, answer.hooked_functions) == (FUNCTIONS, FUNCTIONS)
     called = calls(session)
     wait_until(lambda: len(totals(session)) == FUNCTIONS, "every function to be called")
@@ -82,9 +83,9 @@ def test_the_agent_is_asked_for_a_part_of_them_at_a_time(
 def test_removed_functions_fall_silent_and_can_come_back(launch: Launch, build_many_functions: Build) -> None:
     session = launch(build_many_functions(200), patterns=["work_*"])
     wait_until(lambda: len(totals(session)) == 200, "every function to be called")
-    session.trace(remove=["work_*"])
+    session.trace(TraceRequest(remove=["work_*"]))
     before = calls_without_seventh(session)
-    session.trace(add=["work_00007"])
+    session.trace(TraceRequest(add=["work_00007"]))
     seventh = totals(session)["work_00007"].count
     wait_until(lambda: totals(session)["work_00007"].count > seventh + 100, "calls of the one that is back")
     # each of the two threads may have been on its way into one function when the pattern was removed
@@ -102,8 +103,8 @@ def test_every_pattern_change_leaves_the_program_right(launch: Launch, build_man
     wait_until(lambda: text(session, "stdout") == "ready\n", "the program to be ready")
     for round_number in range(short(20, 10)):
         pattern = f"work_*{round_number % 10}"
-        session.trace(add=[pattern])
-        session.trace(remove=[pattern])
+        session.trace(TraceRequest(add=[pattern]))
+        session.trace(TraceRequest(remove=[pattern]))
     os.kill(session.pid, signal.SIGUSR1)
     assert outcome(session).stdout == "ready\nright\n"
     assert outcome(session).status == 0

@@ -14,6 +14,8 @@ from support.rounds import IS_LONG, scenario
 from support.sessions import Build, Launch, outcome, text, totals
 from support.wait import wait_until
 
+from strobe.model import TraceRequest
+
 CHANGES = 10_000 if IS_LONG else 150
 PATTERNS = [*(f"step_{number}?" for number in range(1, 9)), "step_*", "in_handler", "*"]
 
@@ -30,7 +32,11 @@ def test_hooks_come_and_go_under_a_profiler(
     active: set[str] = set()
     for _ in range(CHANGES):
         pattern = choice.choice(PATTERNS)
-        answer = session.trace(remove=[pattern]) if pattern in active else session.trace(add=[pattern])
+        answer = (
+            session.trace(TraceRequest(remove=[pattern]))
+            if pattern in active
+            else session.trace(TraceRequest(add=[pattern]))
+        )
         active ^= {pattern}
         assert answer.hooked_functions == answer.matched_functions, answer.warnings
     assert totals(session)

@@ -17,7 +17,7 @@ from support.wait import wait_until
 
 from strobe.capture.mapped_elf import MappedElf, mappings
 from strobe.errors import Code, StrobeError
-from strobe.model import EventFilter, LaunchSpec, LoadedModule, TextMatch, Watch
+from strobe.model import EventFilter, LaunchSpec, LoadedModule, TextMatch, TraceRequest, Watch
 from strobe.session import SessionManager
 from strobe.session.modules import Modules
 from strobe.symbols import ElfResolver
@@ -56,7 +56,7 @@ def ends_right(process: subprocess.Popen[str]) -> bool:
 
 
 def attach(manager: SessionManager, pid: int, *patterns: str, root: Path = PROGRAMS) -> None:
-    manager.launch(LaunchSpec("", pid=pid, project_root=str(root)), patterns)
+    manager.launch(LaunchSpec("", pid=pid, project_root=str(root)), TraceRequest(patterns))
 
 
 @pytest.mark.parametrize(
@@ -113,13 +113,13 @@ def test_what_was_hooked_before_stays_and_nothing_comes_on_top(
     session = launch(program, patterns=["steady_two"])
     copied(build_program("steady", "-O1", "-DMOVED"), program)
     with pytest.raises(StrobeError, match="is no longer the file"):
-        session.trace(add=["steady_three"])
-    answer = session.trace(sampling="off")
+        session.trace(TraceRequest(add=["steady_three"]))
+    answer = session.trace(TraceRequest(sampling="off"))
     assert (answer.active_patterns, answer.hooked_functions) == (["steady_two"], 1)
     assert any(f"No new hooks in {program} (build id " in warning for warning in answer.warnings)
     called = totals(session)["steady_two"].count
     wait_until(lambda: totals(session)["steady_two"].count > called, "calls go on")
-    assert session.trace(remove=["steady_two"]).hooked_functions == 0
+    assert session.trace(TraceRequest(remove=["steady_two"])).hooked_functions == 0
     os.kill(session.pid, signal.SIGUSR1)
     assert outcome(session).stdout == "ready\nright\n"
     assert set(totals(session)) == {"steady_two"}
@@ -190,7 +190,7 @@ def test_replaced_library_is_left_alone(
     answer = session.launch_answer
     assert answer is not None and answer.hooked_functions == 0
     assert any(f"No new hooks in {library} (build id " in warning for warning in answer.warnings)
-    assert session.trace(add=["main"], remove=["plugin_*"]).hooked_functions == 1
+    assert session.trace(TraceRequest(add=["main"], remove=["plugin_*"])).hooked_functions == 1
     session.stop()
     assert ends_right(process)
 
@@ -228,7 +228,7 @@ def test_a_library_that_comes_back_rebuilt_is_read_by_its_new_types(
         assert (now.error, now.value) == (None, expected[kind])
         if prepared is None:
             prepared = session.reader.repeated([ReadTarget("level")])
-            assert session.trace(watch=[Watch("level")]).active_watches == ["level"]
+            assert session.trace(TraceRequest(watch=[Watch("level")])).active_watches == ["level"]
         assert [result.value for result in prepared.read()] == [expected[kind]]
         if number == len(rounds):
             break

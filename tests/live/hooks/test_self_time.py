@@ -47,7 +47,7 @@ def test_total_and_self_time_agree_with_the_events(
     session = launch(build_program(program, "-O1"), patterns=["@usercode"], sampling="off")
     status(session)
     groups = totals(session)
-    assert session.loss().total == 0
+    assert session.timeline.loss().total == 0
     assert groups
     outermost, own = of_events(session)
     calls = sum(group.count for group in groups.values())
@@ -63,7 +63,7 @@ def test_total_and_self_time_agree_with_the_events(
 def test_recursive_calls_take_no_longer_than_what_called_them(launch: Launch, build_program: Build) -> None:
     session = launch(build_program("fibonacci", "-O1"), patterns=["@usercode"], sampling="off")
     assert status(session) == 0
-    kept = {group.key: group for group in session.totals(EventFilter(time_from=0), "function")}
+    kept = {group.key: group for group in session.timeline.totals(EventFilter(time_from=0), "function")}
     for groups in (totals(session), kept):
         for name in ("fib", "even", "odd"):
             assert 0 < groups[name].total_ns <= groups["main"].total_ns
@@ -73,7 +73,7 @@ def test_recursive_calls_take_no_longer_than_what_called_them(launch: Launch, bu
     }
     for by in ("thread", "file"):
         for wanted in (EventFilter(), EventFilter(time_from=0)):
-            (group,) = session.totals(wanted, by)  # type: ignore[arg-type]
+            (group,) = session.timeline.totals(wanted, by)  # type: ignore[arg-type]
             assert abs(group.total_ns - kept["main"].total_ns) <= group.count
 
 
@@ -84,7 +84,7 @@ def test_self_times_of_a_thread_add_up(launch: Launch, build_program: Build) -> 
     for call in pair(session.tail(0, 1_000_000)):
         if call.duration_ns is not None and not any(callers(call)):
             outermost[call.thread_id] += call.duration_ns
-    groups = session.totals(EventFilter(), "thread")
+    groups = session.timeline.totals(EventFilter(), "thread")
     assert {group.thread_id for group in groups} >= outermost.keys()
     for group in groups:
         assert group.self_ns is not None and group.thread_id is not None
@@ -95,4 +95,4 @@ def test_self_times_of_a_thread_add_up(launch: Launch, build_program: Build) -> 
 def test_self_time_is_unknown_where_only_some_events_count(launch: Launch, build_program: Build) -> None:
     session = launch(build_program("recursion", "-O1"), patterns=["@usercode"], sampling="off")
     status(session)
-    assert {group.self_ns for group in session.totals(EventFilter(min_duration_ns=1), "function")} == {None}
+    assert {group.self_ns for group in session.timeline.totals(EventFilter(min_duration_ns=1), "function")} == {None}

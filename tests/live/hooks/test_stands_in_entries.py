@@ -16,7 +16,7 @@ from support.programs import PROGRAMS
 from support.sessions import Build, totals
 from support.wait import wait_until
 
-from strobe.model import LaunchSpec
+from strobe.model import LaunchSpec, TraceRequest
 from strobe.session import Session, SessionManager
 
 SECONDS = 60
@@ -52,7 +52,7 @@ def conversation(program: Path, mode: str) -> Iterator[Conversation]:
 
 
 def attach(manager: SessionManager, pid: int, patterns: Sequence[str] = ()) -> Session:
-    return manager.launch(LaunchSpec("", pid=pid, project_root=str(PROGRAMS)), patterns)
+    return manager.launch(LaunchSpec("", pid=pid, project_root=str(PROGRAMS)), TraceRequest(patterns))
 
 
 def are_waiting(pid: int) -> bool:
@@ -94,7 +94,7 @@ def test_a_handler_returns_into_a_function_that_was_hooked_meanwhile(
         session = attach(manager, spoken.process.pid, handlers)
         spoken.say(b".")
         assert spoken.hear() == b"h"
-        answer = session.trace(add=["loads"])
+        answer = session.trace(TraceRequest(add=["loads"]))
         found = 1 + len(handlers)
         assert (answer.matched_functions, answer.hooked_functions) == (found, found), answer.warnings
         spoken.say(b".")
@@ -113,7 +113,7 @@ def test_a_function_that_waits_in_its_first_bytes_is_refused(
         wait_until(lambda: are_waiting(spoken.process.pid), "both threads to wait", SECONDS)
         before = blocked_signals(spoken.process.pid)
         session = attach(manager, spoken.process.pid)
-        answer = session.trace(add=["direct_read", "answer"])
+        answer = session.trace(TraceRequest(add=["direct_read", "answer"]))
         assert (answer.matched_functions, answer.hooked_functions) == (2, 1)
         assert any("direct_read" in warning and "system call" in warning for warning in answer.warnings)
         spoken.say(b".")
@@ -129,7 +129,7 @@ def test_a_thread_that_cannot_be_stopped_holds_up_nobody(build_program: Build, m
     """vfork's parent stops for nobody before its child is done; the child runs in the same memory."""
     with conversation(build_program("stands_in_entries"), "vfork") as spoken:
         session = attach(manager, spoken.process.pid)
-        answer = session.trace(add=["answer"])
+        answer = session.trace(TraceRequest(add=["answer"]))
         assert (answer.matched_functions, answer.hooked_functions) == (1, 0)
         assert any("answer" in warning and "did not stop" in warning for warning in answer.warnings)
         spoken.say(b".")

@@ -13,7 +13,7 @@ from support.sessions import Build, Launch, all_events, status, text
 from support.wait import wait_until
 
 from strobe.errors import StrobeError
-from strobe.model import EventFilter, Probe, Watch
+from strobe.model import EventFilter, Probe, TraceRequest, Watch
 from strobe.session import Session
 
 BUILDS = pytest.mark.parametrize(
@@ -49,10 +49,10 @@ def ready(launch: Launch, build_program: Build, compiler: str, level: str) -> It
 @BUILDS
 def test_at_the_entry_of_a_call(ready: Session) -> None:
     for number, where in conditions().items():
-        answer = ready.trace(add=[f"check{number}"], where=where)
+        answer = ready.trace(TraceRequest(add=[f"check{number}"], where=where))
         assert answer.hooked_functions == answer.matched_functions, (where, answer.warnings)
     held = ended(ready)
-    totals = {group.key: group for group in ready.totals(EventFilter(), "function")}
+    totals = {group.key: group for group in ready.timeline.totals(EventFilter(), "function")}
     found = {number: totals[f"check{number}"] for number in held}
     assert {one.count for one in found.values()} == {CALLS}
     assert [conditions()[n] for n, one in found.items() if one.undecided] == []
@@ -71,9 +71,9 @@ def test_where_probes_are(ready: Session, compiler: str, level: str, place: str)
     if level == "-O2" and ".c:" in place:
         pytest.skip("the compiler moves code of lines")
     probes = [Probe(place, where=where, label=str(number), limit=0) for number, where in conditions().items()]
-    ready.trace(probe=probes)
+    ready.trace(TraceRequest(probe=probes))
     held = ended(ready)
-    found = {int(one.label): one for one in ready.probe_totals()}
+    found = {int(one.label): one for one in ready.timeline.probe_totals()}
     assert {one.hits for one in found.values()} == {CALLS}
     assert [conditions()[n] for n, one in found.items() if one.undecided] == []
     assert {conditions()[n]: (held[n], one.held) for n, one in found.items() if held[n] != one.held} == {}
@@ -96,7 +96,9 @@ def test_values(ready: Session) -> None:
         "$return / ratio": 10.0,
         "$return - $entry(ratio * small)": 0.0,
     }
-    ready.trace(probe=[Probe("whole:return", where="ratio == 2.5 && small == 10", show=tuple(shown), limit=1)])
+    ready.trace(
+        TraceRequest(probe=[Probe("whole:return", where="ratio == 2.5 && small == 10", show=tuple(shown), limit=1)])
+    )
     ended(ready)
     (event,) = all_events(ready, EventFilter(event_type="probe"))
     values = event.watch_values or {}
@@ -126,9 +128,9 @@ def test_values(ready: Session) -> None:
 )
 def test_what_is_refused(ready: Session, expression: str, said: str) -> None:
     for change in (
-        lambda: ready.trace(add=["check0"], where=expression),
-        lambda: ready.trace(probe=[Probe("whole", where=expression)]),
-        lambda: ready.trace(watch=[Watch(expression)], add=["check0"]),
+        lambda: ready.trace(TraceRequest(add=["check0"], where=expression)),
+        lambda: ready.trace(TraceRequest(probe=[Probe("whole", where=expression)])),
+        lambda: ready.trace(TraceRequest(watch=[Watch(expression)], add=["check0"])),
     ):
         try:
             answer = change()

@@ -8,7 +8,7 @@ import pytest
 from support.programs import source_of
 from support.sessions import Build, Launch, outcome, untraced
 
-from strobe.model import Probe
+from strobe.model import Probe, TraceRequest
 from strobe.session import Session
 
 CALLS = 120
@@ -29,16 +29,19 @@ def test_each_holds_as_the_compiler_has_it(launch: Launch, build_program: Build,
 
     def change(session: Session) -> None:
         session.trace(
-            probe=[
-                Probe(f"arithmetic_rust::{place}", one, label=str(number), limit=0) for number, one in enumerate(asked)
-            ]
+            TraceRequest(
+                probe=[
+                    Probe(f"arithmetic_rust::{place}", one, label=str(number), limit=0)
+                    for number, one in enumerate(asked)
+                ]
+            )
         )
 
     session = launch(program, check=change)
     ended = outcome(session)
     assert ended == untraced(program)
     held = {int(number): int(count) for number, count in re.findall(r"held (\d+) (\d+)", ended.stdout)}
-    found = {int(one.label): one for one in session.probe_totals()}
+    found = {int(one.label): one for one in session.timeline.probe_totals()}
     assert {one.hits for one in found.values()} == {CALLS}
     assert [asked[number] for number, one in found.items() if one.undecided] == []
     assert {asked[n]: (held[n], one.held) for n, one in found.items() if held[n] != one.held} == {}

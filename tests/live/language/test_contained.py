@@ -13,7 +13,7 @@ from support.sessions import Build, Launch, all_events, status, text
 from support.wait import wait_until
 
 from strobe.errors import StrobeError
-from strobe.model import EventFilter, Probe
+from strobe.model import EventFilter, Probe, TraceRequest
 from strobe.session import Session
 
 CALLS = 60
@@ -48,10 +48,10 @@ def test_each_holds_as_the_compiler_has_it(ready: Session) -> None:
     wanted = conditions()
     assert len(wanted) == 48
     for number, where in wanted.items():
-        answer = ready.trace(add=[f"check{number}"], where=where)
+        answer = ready.trace(TraceRequest(add=[f"check{number}"], where=where))
         assert answer.hooked_functions == answer.matched_functions, (where, answer.warnings)
     held = ended(ready)
-    totals = {group.key: group for group in ready.totals(EventFilter(), "function")}
+    totals = {group.key: group for group in ready.timeline.totals(EventFilter(), "function")}
     found = {number: totals[f"check{number}"] for number in held}
     assert {one.count for one in found.values()} == {CALLS}
     assert {wanted[n]: one.undecided for n, one in found.items() if one.undecided} == {}
@@ -70,7 +70,7 @@ def test_options_and_variants_of_rust(launch: Launch, build_program: Build, leve
     )
     assert status(session) == 0
     held = {int(one): int(count) for one, count in re.findall(r"held (\d+) (\d+)", text(session, "stdout"))}
-    totals = {int(one.label): one for one in session.probe_totals()}
+    totals = {int(one.label): one for one in session.timeline.probe_totals()}
     assert {asked[n]: one.undecided for n, one in totals.items() if one.undecided} == {}
     assert {asked[n]: (held[n], one.held) for n, one in totals.items() if held[n] != one.held} == {}
 
@@ -85,7 +85,7 @@ def test_what_has_no_value_says_why(ready: Session) -> None:
         "1 / shop->plain[0]": "zero",
         "shop->numbers[7] + 1": "has no element",
     }
-    ready.trace(probe=[Probe("around", where="$hit == 1", show=tuple(show))])
+    ready.trace(TraceRequest(probe=[Probe("around", where="$hit == 1", show=tuple(show))]))
     ended(ready)
     [event] = all_events(ready, EventFilter(event_type="probe"))
     values = event.watch_values or {}
@@ -109,5 +109,5 @@ def test_what_has_no_value_says_why(ready: Session) -> None:
 )
 def test_what_is_refused(ready: Session, expression: str, said: str) -> None:
     with pytest.raises(StrobeError) as caught:
-        ready.trace(probe=[Probe("check0", where=expression)])
+        ready.trace(TraceRequest(probe=[Probe("check0", where=expression)]))
     assert re.search(said, str(caught.value)), str(caught.value)

@@ -41,7 +41,7 @@ def test_they_have_as_many_elements_as_are_asked_for(
         text = "".join(chr(ord("a") + i) for i in range(count))
         read_as_short = ord("c") | ord("d") << 8
         assert values == [100 * (count - 1), 300, 10 * (count - 1), 20, text[-1], text, 2, count - 2, read_as_short]
-    held = {one.label: (one.held, one.undecided) for one in session.probe_totals()}
+    held = {one.label: (one.held, one.undecided) for one in session.timeline.probe_totals()}
     assert held["holds"] == (8, 0)
 
 

@@ -14,7 +14,7 @@ from support.sessions import Build, Launch, status, text
 from support.wait import wait_until
 
 from strobe.errors import StrobeError
-from strobe.model import EventFilter, Probe, TextMatch
+from strobe.model import EventFilter, Probe, TextMatch, TraceRequest
 from strobe.session import Session
 from strobe.session.questions import question
 
@@ -68,24 +68,28 @@ def test_in_the_program(ready: Session, compiler: str, level: str) -> None:
     refused = set()
     for number, where in conditions().items():
         try:
-            answer = ready.trace(add=[f"check{number}"], where=where)
+            answer = ready.trace(TraceRequest(add=[f"check{number}"], where=where))
             assert answer.hooked_functions == answer.matched_functions, (where, answer.warnings)
         except StrobeError as error:
             assert compiler.startswith("clang") and level == "-O2" and ON_STACK in str(error), error
             refused.add(number)
     assert len(refused) < 60
     ready.trace(
-        probe=[
-            Probe(place, where=where, label=str(n), limit=0) for n, where in conditions().items() if n not in refused
-        ]
+        TraceRequest(
+            probe=[
+                Probe(place, where=where, label=str(n), limit=0)
+                for n, where in conditions().items()
+                if n not in refused
+            ]
+        )
     )
     held = ended(ready)
-    totals = {group.key: group for group in ready.totals(EventFilter(), "function")}
+    totals = {group.key: group for group in ready.timeline.totals(EventFilter(), "function")}
     calls = {number: totals[f"check{number}"] for number in held.keys() - refused}
     assert {one.count for one in calls.values()} == {CALLS}
     assert [conditions()[n] for n, one in calls.items() if one.undecided] == []
     assert differing(held, {n: CALLS - one.unheld for n, one in calls.items()}) == {}
-    probes = {int(one.label): one for one in ready.probe_totals()}
+    probes = {int(one.label): one for one in ready.timeline.probe_totals()}
     assert {one.hits for one in probes.values()} == {CALLS}
     assert [conditions()[n] for n, one in probes.items() if one.undecided] == []
     assert differing(held, {n: one.held for n, one in probes.items()}) == {}
@@ -110,7 +114,7 @@ def test_over_what_was_recorded(
     if compiler.startswith("clang") and level == "-O2":
         left_out += ["tiny", "flag", "letter", "fields"]
     wanted = {n: one for n, one in conditions().items() if not any(name in one for name in left_out)}
-    ready.trace(add=["whole"], depth=2)
+    ready.trace(TraceRequest(add=["whole"], depth=2))
     held = ended(ready)
     assert len(wanted) > 80
     for native in (True, False):

@@ -8,7 +8,7 @@ from support.sessions import Build, Launch, all_events, outcome, text, untraced
 from support.wait import wait_until
 
 from strobe.errors import StrobeError
-from strobe.model import Event, EventFilter, Probe, Watch
+from strobe.model import Event, EventFilter, Probe, TraceRequest, Watch
 from strobe.session import Session
 
 LINE = f"plugin.c:{line_of('plugin.c', 'return value * 2')}"
@@ -24,11 +24,13 @@ def test_in_code_of_the_library(launch: Launch, build_program: Build) -> None:
 
     def check(session: Session) -> None:
         session.trace(
-            add=["plugin_helper"], where="plugin_rounds + value == 105", watch=[Watch("plugin_rounds * value")]
+            TraceRequest(
+                add=["plugin_helper"], where="plugin_rounds + value == 105", watch=[Watch("plugin_rounds * value")]
+            )
         )
         for place in ("plugin_run", "plugin_helper:return", LINE):
             probe = Probe(place, where="plugin_rounds * value == 50", show=("plugin_rounds + value", "plugin_rounds"))
-            session.trace(probe=[probe], anyway=True)
+            session.trace(TraceRequest(probe=[probe], probes_ok=True))
 
     session = launch(program, str(library), check=check)
     assert outcome(session) == untraced(program, str(library))
@@ -38,7 +40,7 @@ def test_in_code_of_the_library(launch: Launch, build_program: Build) -> None:
     found = events(session, "probe")
     assert len(found) == 9
     assert all(one.watch_values == {"plugin_rounds + value": 15, "plugin_rounds": 5} for one in found)
-    assert [(one.hits, one.held, one.undecided) for one in session.probe_totals()] == [(3000, 3, 0)] * 3
+    assert [(one.hits, one.held, one.undecided) for one in session.timeline.probe_totals()] == [(3000, 3, 0)] * 3
 
 
 def test_in_other_code(launch: Launch, build_program: Build) -> None:
@@ -48,6 +50,6 @@ def test_in_other_code(launch: Launch, build_program: Build) -> None:
         wait_until(lambda: "ready" in text(session, "stdout"))
         for change in (Probe("use", where="plugin_rounds > 5"), Probe("use:return", show=("plugin_rounds + 1",))):
             with pytest.raises(StrobeError, match=r"a variable of .*, which may be unloaded, and other code asks"):
-                session.trace(probe=[change])
+                session.trace(TraceRequest(probe=[change]))
     finally:
         session.stop(retain=False)

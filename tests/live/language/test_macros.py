@@ -41,7 +41,7 @@ def test_each_holds_as_the_compiler_has_it(
     session = launch(program, check=lambda one: one.trace(probe=probes) and None)
     assert status(session) == 0
     held = {str(one): int(count) for one, count in re.findall(r"held (\d+) (\d+)", text(session, "stdout"))}
-    totals = {one.label: one for one in session.probe_totals()}
+    totals = {one.label: one for one in session.timeline.probe_totals()}
     assert totals.pop("text").held == CALLS
     assert {asked[int(n)]: one.undecided for n, one in totals.items() if one.undecided} == {}
     assert {asked[int(n)]: (held[n], one.held) for n, one in totals.items() if held[n] != one.held} == {}

@@ -7,7 +7,7 @@ from support.programs import line_of
 from support.sessions import Build, Launch, all_events, status, text
 
 from strobe.errors import StrobeError
-from strobe.model import EventFilter, Probe
+from strobe.model import EventFilter, Probe, TraceRequest
 from strobe.session import Session
 
 LINE = line_of("moments.c", "/* at this line */")
@@ -41,11 +41,11 @@ def test_who_has_called(
     probes.append(Probe(place, show=("$pid", "$line", "$caller"), label="shown", limit=1))
 
     def change(session: Session) -> None:
-        session.trace(probe=probes, add=["leaf"] if is_traced else [])
+        session.trace(TraceRequest(probe=probes, add=["leaf"] if is_traced else []))
 
     session = launch(build_program("moments", *flags, compiler=compiler), check=change)
     assert status(session) == 0
-    found = {one.label: one for one in session.probe_totals()}
+    found = {one.label: one for one in session.timeline.probe_totals()}
     assert {where: (one.held, one.undecided) for where, one in found.items() if where in wheres} == {
         where: (count, 0) for where, count in wheres.items()
     }

@@ -72,7 +72,7 @@ def test_names_that_are_null(launch: Launch, build_program: Build, compiler: str
     probes.append(Probe("book", show=("name", "cents"), label="shown"))
     session = launch(program, patterns=["book"], check=lambda one: one.trace(probe=probes) and None)
     assert outcome(session) == untraced(program)
-    counts = {one.label: (one.held, one.undecided) for one in session.probe_totals()}
+    counts = {one.label: (one.held, one.undecided) for one in session.timeline.probe_totals()}
     assert counts == {where: (held, 0) for where, held in asked.items()} | {"shown": (6, 0)}
     for where in ("name == 0", "0 != name", "name == (const char*)0", "name == 0 && cents > 1", "name == null"):
         for kind in ("function_enter", "probe"):

@@ -34,7 +34,7 @@ def test_comparisons(launch: Launch, build_program: Build, compiler: str, level:
     assert outcome(session) == untraced(program)
     expected = [int(text) for text in outcome(session).stdout.split()]
     assert {0 < count < 60 for count in expected} == {True}
-    found = session.probe_totals()
+    found = session.timeline.probe_totals()
     assert [one.held for one in found] == expected
     assert [one.undecided for one in found] == [0] * len(CONDITIONS)
 
@@ -68,7 +68,7 @@ def test_regular_expressions(launch: Launch, build_program: Build, compiler: str
     session = launch(program, check=lambda one: one.trace(probe=[*probes, Probe("look", show=texts)]) and None)
     assert outcome(session) == untraced(program)
     recorded = [event.watch_values or {} for event in all_events(session, EventFilter(event_type="probe"))]
-    found = {one.label: one for one in session.probe_totals() if one.label != "look"}
+    found = {one.label: one for one in session.timeline.probe_totals() if one.label != "look"}
     assert len(recorded) == 60
     for text in texts:
         for way in ways:

@@ -11,7 +11,7 @@ from support.sessions import Build, Launch, outcome, text
 from support.wait import wait_until
 
 import strobe
-from strobe.model import EventFilter, Probe
+from strobe.model import EventFilter, Probe, TraceRequest
 from strobe.session import Session
 
 PROBES = EventFilter(event_type="probe")
@@ -40,7 +40,7 @@ def test_an_entry_that_was_written_over(launch: Launch, build_program: Build, pl
 
 def test_what_a_limit_leaves_out_is_not_a_condition(launch: Launch, build_program: Build) -> None:
     def probes(session: Session) -> None:
-        session.trace(probe=[Probe("used", where="value < 5", limit=0)])
+        session.trace(TraceRequest(probe=[Probe("used", where="value < 5", limit=0)]))
 
     session = launch(build_program("absent", "-O1"), "once", check=probes)
     outcome(session)
@@ -48,7 +48,7 @@ def test_what_a_limit_leaves_out_is_not_a_condition(launch: Launch, build_progra
     assert "once the limit of a probe left out what was reached" in told and "condition" not in told
 
     def others(session: Session) -> None:
-        session.trace(probe=[Probe("used", where="value > 5")])
+        session.trace(TraceRequest(probe=[Probe("used", where="value > 5")]))
 
     session = launch(build_program("absent", "-O1"), "once", check=others)
     outcome(session)
@@ -72,7 +72,9 @@ def test_a_label_is_asked_for(launch: Launch, build_program: Build) -> None:
     """What another probe left out says nothing of this one."""
 
     def probes(session: Session) -> None:
-        session.trace(probe=[Probe("used", show=("value",), label="every"), Probe("used", where="value > 5")])
+        session.trace(
+            TraceRequest(probe=[Probe("used", show=("value",), label="every"), Probe("used", where="value > 5")])
+        )
 
     session = launch(build_program("absent", "-O1"), "once", check=probes)
     outcome(session)
@@ -90,7 +92,9 @@ def test_a_label_or_something_else(launch: Launch, build_program: Build) -> None
     """Neither side of `||` leaves out the events of the other."""
 
     def probes(session: Session) -> None:
-        session.trace(["used"], probe=[Probe("used", show=("value",), label="every"), Probe("used", label="bare")])
+        session.trace(
+            TraceRequest(["used"], probe=[Probe("used", show=("value",), label="every"), Probe("used", label="bare")])
+        )
 
     session = launch(build_program("absent", "-O1"), "once", check=probes)
     outcome(session)
@@ -103,7 +107,7 @@ def test_a_label_or_something_else(launch: Launch, build_program: Build) -> None
 
 def test_absence_is_of_the_label_that_is_asked_for(launch: Launch, build_program: Build) -> None:
     def probes(session: Session) -> None:
-        session.trace(["used"], probe=[Probe("used", where="value > 1000", label="rare")])
+        session.trace(TraceRequest(["used"], probe=[Probe("used", where="value > 1000", label="rare")]))
 
     session = launch(build_program("absent", "-O1"), "once", check=probes)
     outcome(session)

@@ -9,7 +9,7 @@ from support.programs import line_of
 from support.sessions import Build, Launch, all_events, outcome, untraced
 
 from strobe.errors import StrobeError
-from strobe.model import Event, EventFilter, Probe
+from strobe.model import Event, EventFilter, Probe, TraceRequest
 from strobe.session import Session
 
 BOOKS = 3 * 2000
@@ -32,7 +32,7 @@ def test_hits_are_counted_where_the_probe_is(launch: Launch, build_program: Buil
     assert sorted(number for number in found if number % 100 == 7) == list(range(7, BOOKS, 100))
     assert len(odd) <= 1  # the refund
     assert all((one.watch_values or {})["$hit * 2"] == 2 * (one.watch_values or {})["$hit"] for one in events(session))
-    (one,) = session.probe_totals()
+    (one,) = session.timeline.probe_totals()
     assert (one.hits, one.held, one.undecided) == (BOOKS, len(found), 0)
 
 
@@ -51,11 +51,11 @@ def test_time(launch: Launch, build_program: Build, place: str) -> None:
 @PLACES
 def test_a_rate_counts_on(launch: Launch, build_program: Build, place: str) -> None:
     def change(session: Session) -> None:
-        session.trace(probe=[Probe(place, where="cents > 0", show=("cents",), rate=3, after=10)])
+        session.trace(TraceRequest(probe=[Probe(place, where="cents > 0", show=("cents",), rate=3, after=10)]))
 
     session = launch(build_program("ledger", "-O0"), "2000", check=change)
     assert outcome(session).status == 3
-    (one,) = session.probe_totals()
+    (one,) = session.timeline.probe_totals()
     assert (one.hits, one.held) == (BOOKS, BOOKS - 1)
     found = events(session)
     assert one.recorded == len(found)
@@ -70,7 +70,7 @@ def test_once_is_not_looked_at_again(launch: Launch, build_program: Build, place
     probe = Probe(place, where="cents > 0", show=("cents",), limit=limit, once=True)
     session = launch(build_program("ledger", "-O0"), "2000", check=lambda one: one.trace(probe=[probe]) and None)
     assert outcome(session).status == 3
-    (one,) = session.probe_totals()
+    (one,) = session.timeline.probe_totals()
     assert (one.hits, one.recorded, len(events(session))) == (BOOKS, limit or 1, limit or 1)
     assert one.recorded <= one.held <= one.recorded + 2
     assert BOOKS - one.held - 1 <= one.undecided <= BOOKS - one.held  # but for the refund
@@ -79,13 +79,13 @@ def test_once_is_not_looked_at_again(launch: Launch, build_program: Build, place
 @PLACES
 def test_a_rate_and_a_limit(launch: Launch, build_program: Build, place: str) -> None:
     def change(session: Session) -> None:
-        session.trace(probe=[Probe(place, show=("$hit",), rate=100, limit=2)])
+        session.trace(TraceRequest(probe=[Probe(place, show=("$hit",), rate=100, limit=2)]))
 
     session = launch(build_program("ledger", "-O0"), "200", check=change)
     outcome(session)
     # two threads count their hits before they record them
     assert sorted((one.watch_values or {})["$hit"] for one in events(session)) == [1, 2]
-    (one,) = session.probe_totals()
+    (one,) = session.timeline.probe_totals()
     assert (one.hits, one.held, one.recorded) == (600, 600, 2)
 
 

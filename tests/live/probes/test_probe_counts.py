@@ -10,7 +10,7 @@ from support.oracles.gcov import executions
 from support.programs import PROGRAMS
 from support.sessions import Build, Launch, outcome, totals, untraced
 
-from strobe.model import Probe
+from strobe.model import Probe, TraceRequest
 from strobe.session import Session
 from strobe.symbols import ElfResolver
 
@@ -19,7 +19,7 @@ LEVELS = pytest.mark.parametrize("level", ["-O0", "-O1", "-O2"])
 
 
 def counted(session: Session) -> dict[str, int]:
-    return {one.label: one.hits for one in session.probe_totals()}
+    return {one.label: one.hits for one in session.timeline.probe_totals()}
 
 
 @LEVELS
@@ -36,9 +36,9 @@ def test_each_instruction(launch: Launch, build_program: Build, level: str, func
 
     def place(session: Session) -> None:
         base = session._target.modules()[0].base - symbols.link_base  # type: ignore[attr-defined]
-        session.trace(probe=[Probe(hex(base + entry + offset), label=f"{offset}") for offset in offsets])
+        session.trace(TraceRequest(probe=[Probe(hex(base + entry + offset), label=f"{offset}") for offset in offsets]))
         if traced == "traced after":
-            session.trace(add=patterns)
+            session.trace(TraceRequest(add=patterns))
 
     session = launch(program, ROUNDS, patterns=patterns if traced == "traced before" else [], check=place)
     assert outcome(session) == untraced(program, ROUNDS)
@@ -69,7 +69,7 @@ def test_each_line(launch: Launch, build_program: Build, source: str, level: str
     lines = [line for line in range(1, length + 1) if has_code(program, name, line)]
 
     def place(session: Session) -> None:
-        session.trace(probe=[Probe(f"{name}:{line}") for line in lines])
+        session.trace(TraceRequest(probe=[Probe(f"{name}:{line}") for line in lines]))
 
     session = launch(program, patterns=["**"] if traced else [], check=place)
     assert outcome(session) == untraced(program)
@@ -101,7 +101,7 @@ def test_each_line_of_optimized_code(
     warnings: list[str] = []
 
     def place(session: Session) -> None:
-        warnings.extend(session.trace(probe=[Probe(f"{name}:{line}") for line in wanted]).warnings)
+        warnings.extend(session.trace(TraceRequest(probe=[Probe(f"{name}:{line}") for line in wanted])).warnings)
 
     session = launch(program, patterns=["**"] if traced else [], check=place)
     assert outcome(session) == untraced(program)

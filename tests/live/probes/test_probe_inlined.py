@@ -20,7 +20,7 @@ def test_each_site_counts(launch: Launch, build_program: Build, compiler: str, l
     probes = ["Range::clamp:inlined : value", "half:inlined : value", "twice:inlined : value"]
     session = launch(program, probe=probes)
     assert outcome(session) == untraced(program)
-    assert [(one.label, one.hits) for one in session.probe_totals()] == [
+    assert [(one.label, one.hits) for one in session.timeline.probe_totals()] == [
         ("Range::clamp:inlined", 24), ("half:inlined", 17), ("twice:inlined", 8),
     ]  # fmt: skip
     found = list(all_events(session, EventFilter(event_type="probe")))
@@ -44,4 +44,4 @@ def test_nothing_was_inlined(launch: Launch, build_program: Build) -> None:
     program = build_program("inlined_sites", "-O0")
     session = launch(program, probe=["twice:inlined : value"])
     assert outcome(session) == untraced(program)
-    assert [one.hits for one in session.probe_totals()] == [8]
+    assert [one.hits for one in session.timeline.probe_totals()] == [8]

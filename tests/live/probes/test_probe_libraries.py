@@ -8,7 +8,7 @@ import signal
 from support.sessions import Build, Launch, all_events, status, text
 from support.wait import wait_until
 
-from strobe.model import EventFilter, Probe
+from strobe.model import EventFilter, Probe, TraceRequest
 from strobe.session import Session
 
 LOADS = 3
@@ -35,7 +35,7 @@ def test_limits_and_hits_go_on_when_a_library_comes_again(launch: Launch, build_
                 Probe(place, label=f"{name} once", show=("$hit",), limit=1),
                 Probe(place, label=f"{name} later", show=("$hit",), after=2),
             ]
-            session.trace(probe=wanted, anyway=True)
+            session.trace(TraceRequest(probe=wanted, probes_ok=True))
 
     session = launch(program, str(library), check=probes)
     wait_until(lambda: "ready" in text(session, "stdout"), "its beginning")
@@ -48,4 +48,4 @@ def test_limits_and_hits_go_on_when_a_library_comes_again(launch: Launch, build_
         for name in places
         for which, hits in (("all", [1, 2, 3]), ("once", [1]), ("later", [3]))
     }
-    assert [(one.hits, one.recorded) for one in session.probe_totals()] == 2 * [(3, 3), (3, 1), (3, 1)]
+    assert [(one.hits, one.recorded) for one in session.timeline.probe_totals()] == 2 * [(3, 3), (3, 1), (3, 1)]

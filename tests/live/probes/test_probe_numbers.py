@@ -11,7 +11,7 @@ import pytest
 from support.sessions import Build, Launch, all_events, status, text
 from support.wait import wait_until
 
-from strobe.model import EventFilter, Probe
+from strobe.model import EventFilter, Probe, TraceRequest
 from strobe.session import Session, function_ids
 from strobe.timeline.store import Store
 
@@ -47,7 +47,7 @@ def values(session: Session) -> dict[str | None, list[dict[str, object]]]:
 
 
 def hits(session: Session) -> dict[str, int]:
-    return {one.label: one.hits for one in session.probe_totals()}
+    return {one.label: one.hits for one in session.timeline.probe_totals()}
 
 
 def numbers(session: Session) -> int:
@@ -64,11 +64,13 @@ def test_probes_that_recorded_nothing_need_no_numbers(
 ) -> None:
     monkeypatch.setattr(function_ids, "LAST", 4)
     for change in range(CHANGES):
-        answer = session.trace(probe=[Probe("step", label="changes", show=(f"{change} + round",), limit=change)])
+        answer = session.trace(
+            TraceRequest(probe=[Probe("step", label="changes", show=(f"{change} + round",), limit=change)])
+        )
         assert not answer.warnings
         if way == "removed":
-            session.trace(unprobe=["changes"])
-    session.trace(probe=[Probe("step", label="changes", show=("round",))])
+            session.trace(TraceRequest(unprobe=["changes"]))
+    session.trace(TraceRequest(probe=[Probe("step", label="changes", show=("round",))]))
     reach_step(session)
     assert values(session) == {"changes": [{"round": 9}]}
     assert hits(session) == {"changes": 1}
@@ -77,10 +79,10 @@ def test_probes_that_recorded_nothing_need_no_numbers(
 
 def test_what_was_recorded_stays_what_it_was(session: Session) -> None:
     for number in range(3):
-        session.trace(probe=[Probe("step", label="counts", show=(f"round + {number}",))])
+        session.trace(TraceRequest(probe=[Probe("step", label="counts", show=(f"round + {number}",))]))
         reach_step(session)
-        session.trace(unprobe=["counts"])
-    session.trace(probe=[Probe("step", label="other", show=("round - 1",))])
+        session.trace(TraceRequest(unprobe=["counts"]))
+    session.trace(TraceRequest(probe=[Probe("step", label="other", show=("round - 1",))]))
     reach_step(session)
     assert values(session) == {
         "counts #1": [{"round + 0": 9}],
@@ -93,22 +95,22 @@ def test_what_was_recorded_stays_what_it_was(session: Session) -> None:
 
 
 def test_others_of_the_same_instruction_count_on(session: Session) -> None:
-    session.trace(probe=[Probe("step", label="comes", show=("round",)), Probe("step", label="stays")])
+    session.trace(TraceRequest(probe=[Probe("step", label="comes", show=("round",)), Probe("step", label="stays")]))
     for number in range(3):
-        session.trace(unprobe=["comes"])
-        session.trace(probe=[Probe("step", label="comes", show=(f"round + {number}",))])
+        session.trace(TraceRequest(unprobe=["comes"]))
+        session.trace(TraceRequest(probe=[Probe("step", label="comes", show=(f"round + {number}",))]))
     reach_step(session)
-    session.trace(unprobe=["comes"])
-    session.trace(probe=[Probe("step", label="comes", show=("-round",))])
+    session.trace(TraceRequest(unprobe=["comes"]))
+    session.trace(TraceRequest(probe=[Probe("step", label="comes", show=("-round",))]))
     reach_step(session)
     assert hits(session) == {"comes #4": 1, "stays": 2, "comes": 1}
     assert values(session) == {"comes #4": [{"round + 2": 11}], "stays": [{}, {}], "comes": [{"-round": -9}]}
 
 
 def test_a_limit_begins_anew(session: Session) -> None:
-    session.trace(probe=[Probe("step", label="ends", limit=1)])
-    session.trace(unprobe=["ends"])
-    session.trace(probe=[Probe("step", label="ends", show=("round",))])
+    session.trace(TraceRequest(probe=[Probe("step", label="ends", limit=1)]))
+    session.trace(TraceRequest(unprobe=["ends"]))
+    session.trace(TraceRequest(probe=[Probe("step", label="ends", show=("round",))]))
     for _ in range(3):
         reach_step(session)
     assert values(session) == {"ends": 3 * [{"round": 9}]}
@@ -117,9 +119,11 @@ def test_a_limit_begins_anew(session: Session) -> None:
 def test_a_library_that_came_again(session: Session) -> None:
     """Its instructions are others then, with trampolines of their own."""
     for number in range(3):
-        session.trace(probe=[Probe("plugin_run", label="there", show=(f"value + {number}",))], anyway=True)
+        session.trace(
+            TraceRequest(probe=[Probe("plugin_run", label="there", show=(f"value + {number}",))], probes_ok=True)
+        )
         if number < 2:
-            session.trace(unprobe=["there"])
+            session.trace(TraceRequest(unprobe=["there"]))
     reach_step(session)
     reach_step(session)
     assert values(session) == {"there": 2 * [{"value + 2": 6}]}
@@ -130,9 +134,9 @@ def test_under_load(launch: Launch, build_program: Build) -> None:
     session = launch(build_program("turns", "-O0"), "400000000")
     deadline, change = time.monotonic() + SECONDS, 0
     while time.monotonic() < deadline:
-        session.trace(probe=[Probe("tick", label="tick", show=(f"signal + {change}",))])
+        session.trace(TraceRequest(probe=[Probe("tick", label="tick", show=(f"signal + {change}",))]))
         if change % 3:
-            session.trace(unprobe=["tick"])
+            session.trace(TraceRequest(unprobe=["tick"]))
         change += 1
     assert change > 10
     os.kill(session.pid, signal.SIGKILL)

@@ -47,7 +47,7 @@ def shown(launch: Launch, build_program: Build) -> Session:
     ]
     session = launch(build_program("texts", "-O0"), check=lambda one: one.trace(probe=probes) and None)
     assert outcome(session).status == 0
-    assert [one.recorded for one in session.probe_totals()] == [60, 30]
+    assert [one.recorded for one in session.timeline.probe_totals()] == [60, 30]
     return session
 
 

@@ -9,7 +9,7 @@ import pytest
 from support.sessions import Build, Launch, all_events, outcome, totals, untraced
 
 from strobe.errors import Code, StrobeError
-from strobe.model import Event, EventFilter, Probe, TextMatch, Watch
+from strobe.model import Event, EventFilter, Probe, TextMatch, TraceRequest, Watch
 from strobe.session import Session
 
 LEVELS = pytest.mark.parametrize("level", ["-O0", "-O2"])
@@ -45,7 +45,7 @@ def test_before_and_after(launch: Launch, build_program: Build, compiler: str, l
     assert (first.event_type, first.label, first.function) == ("probe", "Pool::add:return", "Pool::add")
     assert (first.source_file or "").endswith("call_values.cpp")
     assert first.line is None  # a return has no line of its own
-    (one,) = session.probe_totals()
+    (one,) = session.timeline.probe_totals()
     assert (one.hits, one.held, one.undecided, one.recorded) == (3, 3, 0, 3)
     calls = list(all_events(session, EventFilter(function=TextMatch(equals="Pool::add"), event_type="function_exit")))
     assert len(calls) == (3 if traced else 0)
@@ -71,7 +71,7 @@ def test_conditions_and_changes(launch: Launch, build_program: Build) -> None:
     assert seen["$depth"] == 0
     (many,) = [one.watch_values for one in found if one.label == "many:return"]
     assert many == {"$return": 9.5 * 2 + 8 + 2 + 3 + 4 + 5 + 6 + 77, "z": 9.5, "h": 8}
-    by_label = {one.label: one for one in session.probe_totals()}
+    by_label = {one.label: one for one in session.timeline.probe_totals()}
     depth = by_label["depth:return"]
     assert (depth.hits, depth.held, depth.undecided) == (3, 2, 1)  # the last node is null
 
@@ -81,19 +81,26 @@ def test_traces_and_probes_come_and_go(launch: Launch, build_program: Build) -> 
     program = build_program("call_values", "-O0")
 
     def change(session: Session) -> None:
-        session.trace(probe=[Probe("Pool::add:return", label="one"), Probe("Pool::add:return", label="two")])
-        session.trace(add=["Pool::add"])
-        session.trace(unprobe=["one"])
-        session.trace(remove=["Pool::add"], add=["Pool::text"])
-        session.trace(probe=[Probe("Pool::text:return", show=("$return",), label="text")])
-        session.trace(remove=["Pool::text"])
-        session.trace(add=["Pool::text"])
-        session.trace(unprobe=["text"])
-        session.trace(probe=[Probe("Pool::text:return", show=("name",), label="text")])
+        session.trace(
+            TraceRequest(probe=[Probe("Pool::add:return", label="one"), Probe("Pool::add:return", label="two")])
+        )
+        session.trace(TraceRequest(add=["Pool::add"]))
+        session.trace(TraceRequest(unprobe=["one"]))
+        session.trace(TraceRequest(remove=["Pool::add"], add=["Pool::text"]))
+        session.trace(TraceRequest(probe=[Probe("Pool::text:return", show=("$return",), label="text")]))
+        session.trace(TraceRequest(remove=["Pool::text"]))
+        session.trace(TraceRequest(add=["Pool::text"]))
+        session.trace(TraceRequest(unprobe=["text"]))
+        session.trace(TraceRequest(probe=[Probe("Pool::text:return", show=("name",), label="text")]))
 
     session = launch(program, check=change)
     assert outcome(session) == untraced(program)
-    assert {one.label: one.recorded for one in session.probe_totals()} == {"one": 0, "two": 3, "text #1": 0, "text": 3}
+    assert {one.label: one.recorded for one in session.timeline.probe_totals()} == {
+        "one": 0,
+        "two": 3,
+        "text #1": 0,
+        "text": 3,
+    }
     assert [one.watch_values for one in events(session) if one.label == "text"] == [
         {"name": f"label{number}"} for number in (1, 2, 3)
     ]
@@ -121,12 +128,12 @@ def test_a_local_variable_is_told_where_it_is(launch: Launch, build_program: Bui
 def test_limits(launch: Launch, build_program: Build, after: int, limit: int | None, labels: list[int]) -> None:
     def change(session: Session) -> None:
         probe = Probe("Pool::add:return", show=("value",), after=after, limit=limit)
-        session.trace(probe=[probe])
+        session.trace(TraceRequest(probe=[probe]))
 
     session = launch(build_program("call_values", "-O0"), check=change)
     outcome(session)
     assert [one["value"] for one in values(session)] == labels
-    (one,) = session.probe_totals()
+    (one,) = session.timeline.probe_totals()
     assert (one.hits, one.held, one.recorded) == (3, 3, len(labels))
 
 
@@ -144,12 +151,12 @@ def test_in_all_threads_and_by_exceptions(launch: Launch, build_program: Build) 
         program, "2000", probe=["shop::book:return if $return < 0 : $return, cents, what, account->number"]
     )
     assert outcome(session) == untraced(program, "2000")
-    (one,) = session.probe_totals()
+    (one,) = session.timeline.probe_totals()
     assert (one.hits, one.held) == (6000, 0)
     program = build_program("throws", "-O0")
     session = launch(program, probe=["**:return"])
     assert outcome(session) == untraced(program)
-    assert not any(one.undecided for one in session.probe_totals())
+    assert not any(one.undecided for one in session.timeline.probe_totals())
 
 
 @pytest.mark.parametrize(
@@ -177,7 +184,7 @@ def test_what_means_nothing_at_a_return_is_left_out_where_that_was_asked_for(
     said: list[str] = []
 
     def check(session: Session) -> None:
-        said.extend(session.trace(probe=[wanted], anyway=True).warnings)
+        said.extend(session.trace(TraceRequest(probe=[wanted], probes_ok=True)).warnings)
 
     session = launch(program, check=check)
     assert outcome(session) == untraced(program)
@@ -199,11 +206,11 @@ def test_in_a_library_that_comes_and_goes(launch: Launch, build_program: Build) 
     place = "plugin_helper:return"
 
     def check(session: Session) -> None:
-        session.trace(probe=[Probe(place, show=("$return", "value"))], anyway=True)
+        session.trace(TraceRequest(probe=[Probe(place, show=("$return", "value"))], probes_ok=True))
 
     session = launch(program, str(library), check=check)
     assert outcome(session) == untraced(program, str(library))
     found = values(session)
     assert found
     assert [one["$return"] for one in found] == [int(str(one["value"])) * 2 for one in found]
-    assert [one.hits for one in session.probe_totals()] == [len(found)]
+    assert [one.hits for one in session.timeline.probe_totals()] == [len(found)]

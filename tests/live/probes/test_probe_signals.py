@@ -7,7 +7,7 @@ from support.programs import line_of
 from support.sessions import Build, Launch, outcome, text, untraced
 from support.wait import wait_until
 
-from strobe.model import Probe
+from strobe.model import Probe, TraceRequest
 
 LEVELS = pytest.mark.parametrize("level", ["-O0", "-O1"])
 
@@ -20,7 +20,7 @@ def test_signals_are_blocked_and_handled(launch: Launch, build_program: Build, l
     session = launch(program, probe=[f"masks.c:{line} : n", "step : n"])
     assert outcome(session) == untraced(program)
     steps = 3 + 101 + 2 + 1
-    assert {one.label: one.hits for one in session.probe_totals()} == {f"masks.c:{line}": steps, "step": steps}
+    assert {one.label: one.hits for one in session.timeline.probe_totals()} == {f"masks.c:{line}": steps, "step": steps}
 
 
 @pytest.mark.parametrize("way", ["blocked", "unblocked", "suspends", "polls", "waits"])
@@ -30,9 +30,9 @@ def test_a_thread_that_blocks_the_signal_already(launch: Launch, build_program: 
     session = launch(program, way)
     wait_until(lambda: "ready" in text(session, "stdout"), "its first line")
     line = line_of("waits_blocked.c", "// short")
-    session.trace(probe=[Probe(f"waits_blocked.c:{line}", show=("n",))])
+    session.trace(TraceRequest(probe=[Probe(f"waits_blocked.c:{line}", show=("n",))]))
     assert outcome(session) == untraced(program, way)
-    [totals] = session.probe_totals()
+    [totals] = session.timeline.probe_totals()
     if "blocked" in way:
         assert totals.hits > 0
     else:

@@ -11,7 +11,7 @@ from support.programs import line_of
 from support.sessions import Build, Launch, outcome, text, untraced
 from support.wait import wait_until
 
-from strobe.model import Probe
+from strobe.model import Probe, TraceRequest
 
 SHORT = f"oddities.c:{line_of('oddities.c', '// short')}"
 CALLS = f"faults_in_lines.cpp:{line_of('faults_in_lines.cpp', '// calls')}"
@@ -25,7 +25,7 @@ def test_signals_and_contexts(launch: Launch, build_program: Build, oddity: str,
     program = build_program("oddities", "-O0")
     session = launch(program, oddity, probe=[f"{SHORT} : n"])
     assert outcome(session) == untraced(program, oddity)
-    assert [one.hits for one in session.probe_totals()] == [hits]
+    assert [one.hits for one in session.timeline.probe_totals()] == [hits]
 
 
 @pytest.mark.parametrize("way", ["throws", "looks", "dies"])
@@ -35,7 +35,7 @@ def test_faults_in_a_probed_line(launch: Launch, build_program: Build, way: str,
     program = build_program("faults_in_lines", level, "-fnon-call-exceptions")
     session = launch(program, way, probe=[f"{READS} : place"])
     assert outcome(session) == untraced(program, way)
-    assert [one.hits for one in session.probe_totals()] == [2]
+    assert [one.hits for one in session.timeline.probe_totals()] == [2]
 
 
 @pytest.mark.parametrize("way", ["throws", "looks", "dies"])
@@ -44,7 +44,7 @@ def test_faults_of_a_probed_call(launch: Launch, build_program: Build, way: str)
     program = build_program("faults_in_lines", "-O2", "-fnon-call-exceptions")
     session = launch(program, way, "calls", probe=[f"{CALLS} : $rdi"])
     assert outcome(session) == untraced(program, way, "calls")
-    assert [one.hits for one in session.probe_totals()] == [2]
+    assert [one.hits for one in session.timeline.probe_totals()] == [2]
 
 
 def test_changes_beside_a_breakpoint_that_is_always_hit(launch: Launch, build_program: Build) -> None:
@@ -55,9 +55,9 @@ def test_changes_beside_a_breakpoint_that_is_always_hit(launch: Launch, build_pr
     while session.wait(0) is None and changes < 40:
         begun = time.monotonic()
         if changes % 2:
-            session.trace(probe=[Probe(SHORT)], anyway=True)
+            session.trace(TraceRequest(probe=[Probe(SHORT)], probes_ok=True))
         else:
-            session.trace(unprobe=[SHORT])
+            session.trace(TraceRequest(unprobe=[SHORT]))
         slowest, changes = max(slowest, time.monotonic() - begun), changes + 1
     assert outcome(session) == untraced(program, "busy")
     assert changes > 1, changes
@@ -72,7 +72,7 @@ def test_other_code_where_a_library_was(launch: Launch, build_program: Build) ->
     probes = [Probe(f"unloaded_library.c:{number}") for number in range(first, first + 4)]
     session = launch(program, str(library))
     wait_until(lambda: "ready" in text(session, "stdout"), "the library")
-    session.trace(probe=probes, anyway=True)
-    wait_until(lambda: sum(one.hits for one in session.probe_totals()) > 3, "hits in the library")
+    session.trace(TraceRequest(probe=probes, probes_ok=True))
+    wait_until(lambda: sum(one.hits for one in session.timeline.probe_totals()) > 3, "hits in the library")
     os.kill(session.pid, signal.SIGUSR1)
     assert outcome(session).stdout.splitlines() == ["ready", "each"]

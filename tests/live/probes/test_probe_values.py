@@ -10,7 +10,7 @@ from support.sessions import Build, Launch, all_events, outcome, untraced
 from support.wait import wait_until
 
 from strobe.errors import Code, StrobeError
-from strobe.model import Event, EventFilter, Probe, TextMatch
+from strobe.model import Event, EventFilter, Probe, TextMatch, TraceRequest
 from strobe.session import Session
 
 TAKEN = "// taken"
@@ -44,7 +44,7 @@ def test_values_of_each_copy(launch: Launch, build_program: Build, compiler: str
     first = found[0].watch_values or {}
     assert (first["used"], first["this->name"], first["item->id"]) == (3, "nodes", 2)
     assert (found[1].watch_values or {})["this->name"] == "others"
-    (totals,) = session.probe_totals()
+    (totals,) = session.timeline.probe_totals()
     assert (totals.hits, totals.held, totals.undecided) == (21, 5, 0)
     assert {(one.label, one.line) for one in found} == {(line(TAKEN), line_of("pool.cpp", TAKEN))}
 
@@ -112,9 +112,9 @@ def test_what_is_refused(launch: Launch, build_program: Build, text: str, code: 
 
 def test_replaced_and_removed(launch: Launch, build_program: Build) -> None:
     def change(session: Session) -> None:
-        session.trace(probe=[Probe(line(TAKEN), label="taken"), Probe(line(FREED), label="freed")])
-        session.trace(probe=[Probe(line(FREED), show=("freed",), label="taken")], unprobe=["freed"])
-        answer = session.trace(unprobe=["none"])
+        session.trace(TraceRequest(probe=[Probe(line(TAKEN), label="taken"), Probe(line(FREED), label="freed")]))
+        session.trace(TraceRequest(probe=[Probe(line(FREED), show=("freed",), label="taken")], unprobe=["freed"]))
+        answer = session.trace(TraceRequest(unprobe=["none"]))
         assert [one.probe.name for one in answer.probes] == ["taken"]
         assert "Probe 'none' was not active." in answer.warnings
 
@@ -130,11 +130,11 @@ def test_a_label_that_another_probe_had_before(launch: Launch, build_program: Bu
     session = launch(program, "unblocked")
     short = f"waits_blocked.c:{line_of('waits_blocked.c', '// short')}"
     for number in (1, 2, 3):
-        session.trace(probe=[Probe(short, where="n < 0" if number == 3 else None)])
+        session.trace(TraceRequest(probe=[Probe(short, where="n < 0" if number == 3 else None)]))
         if number < 3:
-            wait_until(lambda: session.probe_totals()[-1].hits > 2, "hits of this one")
+            wait_until(lambda: session.timeline.probe_totals()[-1].hits > 2, "hits of this one")
     assert outcome(session) == untraced(program, "unblocked")
-    counts = {one.label: one.held for one in session.probe_totals()}
+    counts = {one.label: one.held for one in session.timeline.probe_totals()}
     assert set(counts) == {short, f"{short} #1", f"{short} #2"}
     assert (counts[short], counts[f"{short} #1"] > 2, counts[f"{short} #2"] > 2) == (0, True, True)
     assert sum(counts.values()) == len(events(session))
@@ -145,14 +145,14 @@ def test_limits_are_of_all_places_together(launch: Launch, build_program: Build,
     probe = Probe(line(TAKEN), where="id + used > 5", show=("id",), after=after, limit=limit)
 
     def check(session: Session) -> None:
-        session.trace(probe=[probe])
+        session.trace(TraceRequest(probe=[probe]))
 
     session = launch(build_program("pool", "-O0"), check=check)
     assert outcome(session).status == 0
     every = [one for id_ in range(16) for one in ([id_] * (2 if id_ < 5 else 1)) if id_ + id_ + 1 > 5]
     wanted = every[after:] if limit is None else every[after : after + limit]
     assert [(one.watch_values or {})["id"] for one in events(session)] == wanted
-    (totals,) = session.probe_totals()
+    (totals,) = session.timeline.probe_totals()
     assert (totals.hits, totals.held, totals.recorded) == (21, len(every), len(wanted))
 
 
@@ -162,12 +162,14 @@ def test_in_a_library_that_is_loaded_later(launch: Launch, build_program: Build)
     place = f"plugin.c:{line_of('plugin.c', 'return value * 2')}"
 
     def check(session: Session) -> None:
-        warnings = session.trace(probe=[Probe(place, show=("value", "plugin_rounds"))], anyway=True).warnings
+        warnings = session.trace(
+            TraceRequest(probe=[Probe(place, show=("value", "plugin_rounds"))], probes_ok=True)
+        ).warnings
         assert any(f"Probe '{place}' has no place so far" in text for text in warnings), warnings
 
     session = launch(program, str(library), check=check)
     assert outcome(session) == untraced(program, str(library))
     found = events(session)
     assert [(one.watch_values or {})["plugin_rounds"] for one in found] == [5] * len(found)
-    assert [one.hits for one in session.probe_totals()] == [len(found)]
+    assert [one.hits for one in session.timeline.probe_totals()] == [len(found)]
     assert found

@@ -13,7 +13,7 @@ from support.tracers import traced
 from support.wait import wait_until
 
 from strobe.errors import Code, StrobeError
-from strobe.model import Probe
+from strobe.model import Probe, TraceRequest
 from strobe.session import Session
 
 JUMP, BREAKPOINT = 0xE9, 0xCC
@@ -27,7 +27,7 @@ def first_byte(session: Session, label: str) -> int:
 
 
 def hits(session: Session, label: str) -> int:
-    return next(one.hits for one in session.probe_totals() if one.label == label)
+    return next(one.hits for one in session.timeline.probe_totals() if one.label == label)
 
 
 def is_counting(session: Session, label: str) -> None:
@@ -50,10 +50,10 @@ def test_a_breakpoint_becomes_a_jump_again(launch: Launch, build_program: Build)
     with open(f"/proc/{session.pid}/mem", "rb", buffering=0) as memory:  # noqa: PTH123
         alone = os.pread(memory.fileno(), 5, own)
         for _ in range(3):
-            session.trace(add=["add"])
+            session.trace(TraceRequest(add=["add"]))
             assert os.pread(memory.fileno(), 5, own) != alone
             is_counting(session, "add")
-            session.trace(remove=["add"])
+            session.trace(TraceRequest(remove=["add"]))
             assert os.pread(memory.fileno(), 5, own) == alone
             is_counting(session, "add")
     times = end(session)
@@ -64,16 +64,16 @@ def test_a_breakpoint_becomes_a_jump_again(launch: Launch, build_program: Build)
 def test_a_probe_that_comes_after_a_trace_is_a_jump(launch: Launch, build_program: Build) -> None:
     session = launch(build_program("adds", "-O2"), patterns=["add"])
     wait_until(lambda: "ready" in text(session, "stdout"), "its beginning")
-    session.trace(remove=["add"])
-    session.trace(probe=[Probe("add", where="number > 3")])
+    session.trace(TraceRequest(remove=["add"]))
+    session.trace(TraceRequest(probe=[Probe("add", where="number > 3")]))
     assert first_byte(session, "add") == JUMP
-    session.trace(add=["add"])
+    session.trace(TraceRequest(add=["add"]))
     is_counting(session, "add")
     before = totals(session)["add"].count
     wait_until(lambda: totals(session)["add"].count > before, "calls")
-    session.trace(unprobe=["add"])
+    session.trace(TraceRequest(unprobe=["add"]))
     counted = hits(session, "add")
-    session.trace(remove=["add"])
+    session.trace(TraceRequest(remove=["add"]))
     assert first_byte_of(session, "add") not in (JUMP, BREAKPOINT)
     assert hits(session, "add") - counted <= 1  # the thread may have been in the middle of it
     assert end(session) > hits(session, "add")
@@ -81,9 +81,9 @@ def test_a_probe_that_comes_after_a_trace_is_a_jump(launch: Launch, build_progra
 
 def first_byte_of(session: Session, function: str) -> int:
     """As it is without probes and traces: their answer gives no address."""
-    session.trace(probe=[Probe(function, label="for its address")])
+    session.trace(TraceRequest(probe=[Probe(function, label="for its address")]))
     address = session.trace().probes[0].places[0].address
-    session.trace(unprobe=["for its address"])
+    session.trace(TraceRequest(unprobe=["for its address"]))
     with open(f"/proc/{session.pid}/mem", "rb", buffering=0) as memory:  # noqa: PTH123
         return os.pread(memory.fileno(), 1, address)[0]
 
@@ -96,21 +96,21 @@ def test_a_debugger_that_has_the_program_refuses_a_probe_whole(
     session = launch(build_program("adds", "-O0"))
     wait_until(lambda: "ready" in text(session, "stdout"), "its beginning")
     with traced(session.pid), pytest.raises(StrobeError) as caught:
-        session.trace(probe=[Probe(place)])
+        session.trace(TraceRequest(probe=[Probe(place)]))
     assert caught.value.code is Code.ATTACH_FAILED
     assert session.trace().probes == []
-    session.trace(probe=[Probe(place)])
+    session.trace(TraceRequest(probe=[Probe(place)]))
     is_counting(session, place)
     with traced(session.pid):
-        session.trace(unprobe=[place])  # it records no more, though its code stays
+        session.trace(TraceRequest(unprobe=[place]))  # it records no more, though its code stays
     counted = hits(session, place)
-    session.trace(probe=[Probe(place, label="later")])
+    session.trace(TraceRequest(probe=[Probe(place, label="later")]))
     is_counting(session, "later")
     assert hits(session, place) - counted <= 1  # the thread may have been in the middle of it
     with traced(session.pid), suppress(StrobeError):  # where returns are probed the jump stands already
-        session.trace(add=["add"])
+        session.trace(TraceRequest(add=["add"]))
     is_counting(session, "later")
-    session.trace(add=["add"])
+    session.trace(TraceRequest(add=["add"]))
     is_counting(session, "later")
     end(session)
     assert not [warning for warning in session.warnings if "written over" in warning]

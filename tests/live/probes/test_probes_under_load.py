@@ -10,7 +10,7 @@ from support.programs import line_of
 from support.sessions import Build, Launch, outcome, totals, untraced
 
 from strobe.errors import Code, StrobeError
-from strobe.model import EventFilter, Probe
+from strobe.model import EventFilter, Probe, TraceRequest
 from strobe.session import Session
 
 ROUNDS = {"-O0": 200_000, "-O2": 3_000_000}  # a quarter of a second where all are jumps
@@ -23,14 +23,14 @@ def change(session: Session, active: set[str], place: str) -> bool:
     is_there = place in active
     active ^= {place}
     if place == "trace" and is_there:
-        session.trace(remove=["turn"])
+        session.trace(TraceRequest(remove=["turn"]))
     elif place == "trace":
-        session.trace(add=["turn"])
+        session.trace(TraceRequest(add=["turn"]))
     elif is_there:
-        session.trace(unprobe=[place])
+        session.trace(TraceRequest(unprobe=[place]))
     else:
         try:
-            session.trace(probe=[Probe(place, where="seed == 1")])
+            session.trace(TraceRequest(probe=[Probe(place, where="seed == 1")]))
         except StrobeError as error:
             if error.code not in (Code.PROBE_FAILED, Code.NO_CODE_AT_LINE):
                 raise
@@ -51,7 +51,7 @@ def test_nothing_is_lost(launch: Launch, build_program: Build, level: str, seed:
 
     def prepare(session: Session) -> None:
         """What is read for the first probe and trace takes longer than the program may run."""
-        session.trace(probe=[stays])
+        session.trace(TraceRequest(probe=[stays]))
         for place in (others[0], "trace"):
             change(session, prepared, place)
             if place in prepared:
@@ -73,6 +73,6 @@ def test_nothing_is_lost(launch: Launch, build_program: Build, level: str, seed:
             raise
     assert changes > 1
     assert outcome(session) == expected
-    assert session.probe_totals()[0].hits == rounds * THREADS
+    assert session.timeline.probe_totals()[0].hits == rounds * THREADS
     assert session.query(EventFilter(limit=1)).loss.lost == 0
     assert "turn" not in totals(session) or totals(session)["turn"].count <= rounds * THREADS

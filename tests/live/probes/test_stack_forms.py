@@ -11,7 +11,7 @@ from support.sessions import Build, Launch, all_events, outcome, untraced
 
 import strobe
 from strobe.errors import StrobeError
-from strobe.model import EventFilter, Probe, TextMatch
+from strobe.model import EventFilter, Probe, TextMatch, TraceRequest
 from strobe.session import Session
 
 DESCENT = (
@@ -96,8 +96,8 @@ def test_while_libraries_come_and_go(launch: Launch, build_program: Build, build
     program, plugin = build_program("stacks_and_loads", "-O1"), build_plugin()
 
     def trace(session: Session) -> None:
-        session.trace(add=["leaf"], stack=8)
-        session.trace(add=["plugin_helper"], stack=8)
+        session.trace(TraceRequest(add=["leaf"], stack=8))
+        session.trace(TraceRequest(add=["plugin_helper"], stack=8))
 
     session = launch(program, str(plugin), check=trace)
     assert outcome(session) == untraced(program, str(plugin))

@@ -21,7 +21,7 @@ import strobe
 from strobe.errors import Code, StrobeError
 from strobe.mcp.registry import Client, Context
 from strobe.mcp.tools import list_sessions, query
-from strobe.model import EventFilter
+from strobe.model import EventFilter, TraceRequest
 from strobe.session import Session, SessionManager
 from strobe.timeline.store import Store
 
@@ -93,7 +93,7 @@ def test_a_daemon_is_recorded_to_its_end(
     wait_until(lambda: counts(session).get("step") == (STEPS, STEPS, 0), "the steps", EXIT_SECONDS)
     assert {event.pid for event in session.query(EventFilter(pid=pid)).events} == {pid}
     with pytest.raises(StrobeError) as caught:
-        session.trace(add=["nothing"])
+        session.trace(TraceRequest(add=["nothing"]))
     assert caught.value.code is Code.PROCESS_EXITED
     daemon.do(STEPS)
     daemon.end()

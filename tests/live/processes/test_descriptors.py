@@ -18,7 +18,7 @@ from support.short_form import short
 from support.wait import wait_until
 
 from strobe.errors import StrobeError
-from strobe.model import EventFilter, LaunchSpec, Watch
+from strobe.model import EventFilter, LaunchSpec, TraceRequest, Watch
 from strobe.session import SessionManager
 from strobe.values.reading import ReadTarget
 
@@ -69,7 +69,7 @@ def living(program: Path) -> Iterator[int]:
 
 def attach(manager: SessionManager, pid: int, watch: str | None = None) -> None:
     with pytest.raises(StrobeError):
-        manager.launch(LaunchSpec("", pid=pid), ["*"], watch=[Watch(watch)] if watch else [])
+        manager.launch(LaunchSpec("", pid=pid), TraceRequest(["*"], watch=[Watch(watch)] if watch else []))
 
 
 def open_in_all() -> tuple[int, int]:

@@ -11,7 +11,7 @@ from support.programs import PROGRAMS
 from support.sessions import Build, Launch, all_events, counts, outcome, status, text, totals, untraced
 from support.wait import wait_until
 
-from strobe.model import EventFilter, LaunchSpec, TextMatch
+from strobe.model import EventFilter, LaunchSpec, TextMatch, TraceRequest
 from strobe.session import SessionManager
 
 
@@ -59,8 +59,8 @@ def test_children_that_ended_leave_no_room_behind(
     session = launch(build_program("many_children", "-O0"), "300", patterns=["in_*"], sampling="off")
     assert outcome(session).stdout == "300 right\n"
     assert counts(session)["in_child"] == (300, 300, 0)
-    assert session.loss().lost == 0
-    until = session.loss().evicted_until_ns
+    assert session.timeline.loss().lost == 0
+    until = session.timeline.loss().evicted_until_ns
     assert until is not None  # what came later is whole
     kept = [event for event in all_events(session, _enters("in_child")) if event.timestamp_ns >= until]
     values = [int(str(event.arguments[0].value)) for event in kept if event.arguments]
@@ -77,7 +77,7 @@ def test_more_children_than_the_table_has_threads(
     settings({"events.maxPerSession": 1000})
     session = launch(build_program("many_children", "-O0"), "4500", patterns=["in_child"], sampling="off")
     assert outcome(session).stdout == "4500 right\n"
-    assert session.loss().lost == 0
+    assert session.timeline.loss().lost == 0
     assert counts(session)["in_child"] == (4500, 4500, 0)
 
 
@@ -103,9 +103,9 @@ def test_a_handler_forks_in_the_middle_of_a_record(launch: Launch, build_program
     program = build_program("forks_at_each_step", "-O1")
     session = launch(program, patterns=["hit"], sampling="off")
     assert outcome(session) == untraced(program)
-    own = session.totals(EventFilter(pid=session.pid), "function")
+    own = session.timeline.totals(EventFilter(pid=session.pid), "function")
     assert [(group.key, group.count, group.completed) for group in own] == [("hit", 3, 3)]
-    assert session.loss().lost > 0  # the children that were left unrecorded
+    assert session.timeline.loss().lost > 0  # the children that were left unrecorded
 
 
 def test_attaching_to_a_child_that_was_left_unrecorded(
@@ -116,7 +116,9 @@ def test_attaching_to_a_child_that_was_left_unrecorded(
     child = int(first)
     try:
         assert (said, session.children) == ("many, right", ())
-        attached = manager.launch(LaunchSpec("", pid=child, project_root=str(PROGRAMS)), ["hit"], sampling="off")
+        attached = manager.launch(
+            LaunchSpec("", pid=child, project_root=str(PROGRAMS)), TraceRequest(["hit"], sampling="off")
+        )
         wait_until(lambda: "hit" in totals(attached) and totals(attached)["hit"].completed > 10, "its calls")
         assert len(list(all_events(attached, _enters("hit")))) > 10
         attached.stop()

@@ -11,7 +11,7 @@ from support.programs import PROGRAMS
 from support.rounds import rounds, scenario
 from support.sessions import Build, Launch, counts, outcome, untraced
 
-from strobe.model import LaunchSpec
+from strobe.model import LaunchSpec, TraceRequest
 from strobe.session import SessionManager
 
 
@@ -51,7 +51,7 @@ def test_attached_program_whose_main_thread_ends(manager: SessionManager, build_
     with subprocess.Popen([build_program("main_thread_ends"), "told"], stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None and process.stdout.readline() == "main\n"
-            session = manager.launch(LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), ["*"])
+            session = manager.launch(LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), TraceRequest(["*"]))
             process.send_signal(signal.SIGUSR1)
             assert process.communicate(timeout=60) == ("handler\n", None)
             assert process.returncode == 0

@@ -19,7 +19,7 @@ from support.wait import wait_until
 
 from strobe.capture.agent import agent_link
 from strobe.capture.task_status import is_stopped
-from strobe.model import EventFilter, LaunchSpec, TextMatch, Watch
+from strobe.model import EventFilter, LaunchSpec, TextMatch, TraceRequest, Watch
 from strobe.session import Session, SessionManager, function_ids
 from strobe.timeline.store import Store
 from strobe.values.reading import ReadTarget
@@ -42,8 +42,8 @@ def test_library_that_goes_and_comes_does_no_harm(
     session = launch(build_program("dlopens"), str(build_plugin()), "reload", patterns=[pattern])
     wait_until(lambda: "plugin_run" in totals(session), "calls of the library")
     for _ in range(5):
-        session.trace(remove=[pattern])
-        session.trace(add=[pattern])
+        session.trace(TraceRequest(remove=[pattern]))
+        session.trace(TraceRequest(add=[pattern]))
     called = totals(session)["plugin_run"].count
     wait_until(lambda: totals(session)["plugin_run"].count > called, "calls after it has come again")
     os.kill(session.pid, signal.SIGUSR1)
@@ -86,7 +86,7 @@ def test_hooks_of_a_library_that_came_with_another_one_are_taken_out(
     )
     session = launch(build_program("dlopens"), str(library), "keep", patterns=["plugin_*"], sampling="off")
     wait_until(lambda: "plugin_helper" in totals(session), "calls of the library")
-    session.trace(remove=["plugin_*"])
+    session.trace(TraceRequest(remove=["plugin_*"]))
     called = totals(session)["plugin_helper"].count
     time.sleep(0.5)
     assert totals(session)["plugin_helper"].count == called
@@ -152,12 +152,14 @@ def test_every_instance_of_a_library_is_traced(
     process = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None and process.stdout.readline() == "ready\n"
-        session = manager.launch(LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), ["plugin_*"])
+        session = manager.launch(
+            LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), TraceRequest(["plugin_*"])
+        )
         assert session.launch_answer is not None
         assert session.launch_answer.hooked_functions == 2 * 3
         wait_until(lambda: totals(session)["plugin_run"].count > 30, "calls")
-        assert session.trace(remove=["plugin_*"]).hooked_functions == 0
-        assert session.trace(add=["plugin_helper"]).hooked_functions == 3
+        assert session.trace(TraceRequest(remove=["plugin_*"])).hooked_functions == 0
+        assert session.trace(TraceRequest(add=["plugin_helper"])).hooked_functions == 3
         session.stop()
         process.send_signal(signal.SIGUSR1)
         assert process.communicate(timeout=60)[0] == "right\n"
@@ -201,7 +203,7 @@ def test_functions_beyond_the_last_number_are_left_out(
     monkeypatch.setattr(function_ids, "LAST", 120)
     session = launch(build_many_functions(200), patterns=["work_*"])
     wait_until(lambda: len(totals(session)) == 120, "every function with a number to be called")
-    answer = session.trace(add=["work_0019?"])
+    answer = session.trace(TraceRequest(add=["work_0019?"]))
     assert (answer.matched_functions, answer.hooked_functions) == (200, 120)
     assert any("and 75 more" in warning and "no room" in warning for warning in answer.warnings)
     os.kill(session.pid, signal.SIGUSR1)
@@ -219,8 +221,8 @@ def test_tracing_changes_while_libraries_take_each_others_place(
     names = ["plugin_helper", "other_helper"]
     told: set[str] = set()
     for _ in range(200):
-        told.update(session.trace(add=names).warnings)
-        told.update(session.trace(remove=names).warnings)
+        told.update(session.trace(TraceRequest(add=names)).warnings)
+        told.update(session.trace(TraceRequest(remove=names)).warnings)
     os.kill(session.pid, signal.SIGUSR1)
     assert outcome(session).stdout == "0 wrong\n"
     assert told <= {text for text in told if text.startswith("No function matches")}
@@ -248,7 +250,7 @@ def test_what_a_library_has_is_known_at_once(
     os.kill(session.pid, signal.SIGUSR1)
     says(session, "loaded", 1)
     assert session.reader.read([ReadTarget("plugin_rounds")])[0].value == 5
-    session.trace(watch=[Watch("plugin_rounds")])
+    session.trace(TraceRequest(watch=[Watch("plugin_rounds")]))
     os.kill(session.pid, signal.SIGUSR1)
     says(session, "gone", 1)
     if reads:
@@ -273,7 +275,7 @@ def test_a_library_comes_again_after_the_program_was_stopped(
     says(session, "ready", 1)
     os.kill(session.pid, signal.SIGUSR1)
     says(session, "loaded", 1)
-    session.trace(watch=[Watch("plugin_rounds")])
+    session.trace(TraceRequest(watch=[Watch("plugin_rounds")]))
     os.kill(session.pid, signal.SIGUSR1)
     wait_until(lambda: is_stopped(session.pid), "the stop")
     time.sleep(agent_link.ANSWER_S + 1.0)

@@ -21,4 +21,4 @@ def test_the_loaders_functions_are_traced_themselves(launch: Launch, build_progr
     program = build_program("looks_up", "-O2")
     session = launch(program, patterns=["@lib:libc.so.6"])
     assert outcome(session) == untraced(program)
-    assert {"dlsym", "dlvsym"} <= set(session.traced_names())
+    assert {"dlsym", "dlvsym"} <= set(session.timeline.traced_names())

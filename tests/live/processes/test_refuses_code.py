@@ -18,7 +18,7 @@ def test_later_threads_are_recorded(launch: Launch, build_program: Build) -> Non
         pytest.skip("this kernel has no PR_SET_MDWE")
     assert (said.stdout, said.status) == ("right\n", 0)
     assert totals(session)["hit"].count == 100 * 100
-    assert session.loss().lost == 0
+    assert session.timeline.loss().lost == 0
 
 
 @pytest.mark.usefixtures("strobe_home")

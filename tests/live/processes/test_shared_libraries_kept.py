@@ -12,7 +12,7 @@ from support.programs import PROGRAMS
 from support.sessions import Build, totals
 from support.wait import wait_until
 
-from strobe.model import LaunchSpec
+from strobe.model import LaunchSpec, TraceRequest
 from strobe.session import SessionManager
 
 
@@ -26,11 +26,13 @@ def test_the_program_closes_the_library_that_brought_libm(
     try:
         assert process.stdout is not None and process.stdout.readline() == "ready\n"
         assert "/libm" in Path(f"/proc/{process.pid}/maps").read_text()
-        session = manager.launch(LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), ["plugin_*"])
+        session = manager.launch(
+            LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), TraceRequest(["plugin_*"])
+        )
         wait_until(lambda: len(totals(session)) == 2, "calls of the library")
         process.send_signal(signal.SIGUSR1)
         assert process.stdout.readline() == "closed\n"
-        session.trace(add=["main"])  # the agent works
+        session.trace(TraceRequest(add=["main"]))  # the agent works
         session.stop()
         process.send_signal(signal.SIGUSR1)
         assert process.communicate(timeout=60) == ("right\n", None)

@@ -15,7 +15,7 @@ from support.programs import PROGRAMS, source_of
 from support.sessions import Build, Launch, outcome
 
 from strobe.errors import Code, StrobeError
-from strobe.model import ExitStatus, LaunchSpec
+from strobe.model import ExitStatus, LaunchSpec, TraceRequest
 from strobe.session import SessionManager
 
 E_MACHINE = 18  # offset in an ELF header
@@ -25,7 +25,7 @@ EM_AARCH64 = 183
 def refused(manager: SessionManager, spec: LaunchSpec, patterns: tuple[str, ...] = ()) -> StrobeError:
     """The error of a launch that must fail; nothing of it may be listed."""
     with pytest.raises(StrobeError) as caught:
-        manager.launch(spec, patterns)
+        manager.launch(spec, TraceRequest(patterns))
     assert manager.list() == []
     return caught.value
 

@@ -18,7 +18,7 @@ from support.sessions import Build, Launch, text, totals
 from support.wait import wait_until
 
 from strobe.errors import StrobeError
-from strobe.model import EventFilter, LaunchSpec, TextMatch
+from strobe.model import EventFilter, LaunchSpec, TextMatch, TraceRequest
 from strobe.session import Session, SessionManager
 
 LINES = [b"%d %s\n" % (number, b"x" * 100) for number in range(2000)]
@@ -71,14 +71,14 @@ def test_lines_that_a_full_disk_refuses_come_later(small_home: Path, cat: Callab
     program = cat()
     filler = filesystems.fill(small_home)
     program.says(LINES)
-    wait_until(lambda: program.session.loss().unwritten == len(LINES), "all lines to be refused")
+    wait_until(lambda: program.session.timeline.loss().unwritten == len(LINES), "all lines to be refused")
     page = program.session.query(EventFilter(event_type="stdout"))  # no failure
     assert page.total_count == 0
     assert page.loss.unwritten_reason == "database or disk is full"
     assert page.absence is not None
     assert page.absence.startswith("Nothing can be said of that yet: 2000 lines of output")
     filler.unlink()
-    wait_until(lambda: program.session.loss().unwritten == 0, "the lines to be written")
+    wait_until(lambda: program.session.timeline.loss().unwritten == 0, "the lines to be written")
     program.says([b"more\n"])
     program.ends()
     status = program.session.wait(60)
@@ -108,7 +108,7 @@ def test_a_database_that_another_process_writes_for_seconds(
     program = cat()
     with databases.locked(strobe_home):
         program.says(LINES)
-        wait_until(lambda: program.session.loss().unwritten == len(LINES), "all lines to be refused")
+        wait_until(lambda: program.session.timeline.loss().unwritten == len(LINES), "all lines to be refused")
         assert manager.list()[0].status == "running"  # reading goes on
     assert text(program.session, "stdout").encode() == b"".join(LINES)
     program.ends()
@@ -126,16 +126,16 @@ def test_a_function_that_is_untraced_while_the_database_is_locked(
     wait_until(lambda: "plugin_helper" in totals(session), "calls")
     with databases.locked(strobe_home):
         with contextlib.suppress(StrobeError):  # the list of patterns could not be written
-            session.trace(remove=["plugin_*"])
+            session.trace(TraceRequest(remove=["plugin_*"]))
         last = session.query(EventFilter(limit=1)).total_count
-        moment = session.moment()[1]
+        moment = session.timeline.moment()[1]
         wanted = EventFilter(function=TextMatch(equals="plugin_helper"), time_from=moment)
-        wait_until(lambda: session.loss().unwritten > 0, "a failed attempt")
+        wait_until(lambda: session.timeline.loss().unwritten > 0, "a failed attempt")
         page = session.query(wanted)
         assert page.total_count == 0
         assert page.absence is not None
         assert page.absence.startswith("This does not prove that it did not happen. What was traced lately could not")
-    wait_until(lambda: session.loss().unwritten == 0, "the change to be written")
+    wait_until(lambda: session.timeline.loss().unwritten == 0, "the change to be written")
     absence = session.query(wanted).absence
     assert absence is not None and "not traced" in absence, absence
     assert session.query(EventFilter(limit=1)).total_count == last
@@ -188,7 +188,9 @@ def test_a_wait_for_the_end_that_fails_ends_the_session_and_leaves_the_program(
     with subprocess.Popen([build_program("attached")], stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None and process.stdout.readline() == "ready\n"
-            session = manager.launch(LaunchSpec("", pid=process.pid, project_root=str(programs.PROGRAMS)), ["*"])
+            session = manager.launch(
+                LaunchSpec("", pid=process.pid, project_root=str(programs.PROGRAMS)), TraceRequest(["*"])
+            )
             wait_until(lambda: "step" in totals(session), "calls")
             wait.fails.set()
             assert session.wait(60) is not None

@@ -22,7 +22,8 @@ HOST = """
 import sys, time
 from strobe.model import LaunchSpec
 from strobe.session import SessionManager
-session = SessionManager().launch(LaunchSpec(sys.argv[1], project_root=sys.argv[2]), ["**"])
+from strobe.model import TraceRequest
+session = SessionManager().launch(LaunchSpec(sys.argv[1], project_root=sys.argv[2]), TraceRequest(["**"]))
 print(session.id, session.pid, flush=True)
 time.sleep(120)
 """

@@ -11,7 +11,7 @@ from support.sessions import Build, Launch, all_events, counts, text, totals
 from support.wait import wait_until
 
 from strobe.errors import Code, StrobeError
-from strobe.model import EventFilter, TextMatch
+from strobe.model import EventFilter, TextMatch, TraceRequest
 from strobe.session import Session, SessionManager
 
 
@@ -29,20 +29,20 @@ def functions_of(session: Session, wanted: EventFilter) -> set[str | None]:
 
 def test_pattern_added_while_it_runs_shows_calls(session: Session) -> None:
     assert totals(session) == {}
-    answer = session.trace(add=["audio::*"])
+    answer = session.trace(TraceRequest(add=["audio::*"]))
     assert (answer.mode, answer.matched_functions, answer.hooked_functions) == ("runtime", 1, 1)
     wait_until(lambda: totals(session), "calls")
     assert set(totals(session)) == {"audio::tick"}
-    session.trace(add=["audio::**"])
+    session.trace(TraceRequest(add=["audio::**"]))
     wait_until(lambda: len(totals(session)) == 3, "calls of the nested namespace")
     assert set(totals(session)) == {"audio::tick", "audio::engine::render", "audio::engine::mix"}
 
 
 def test_arguments_results_and_parents(session: Session) -> None:
-    session.trace(add=["audio::**"])
+    session.trace(TraceRequest(add=["audio::**"]))
     wait_until(lambda: len(totals(session)) == 3, "calls")
     wait_until(lambda: session.query(EventFilter(event_type="function_exit")).total_count > 100, "exits")
-    session.trace(remove=["audio::**"])  # so that there is an end to what is read
+    session.trace(TraceRequest(remove=["audio::**"]))  # so that there is an end to what is read
     events = {event.id: event for event in all_events(session, EventFilter(thread_name=TextMatch(contains="audio")))}
     mixes = [event for event in events.values() if event.function == "audio::engine::mix" and event.arguments]
     assert mixes
@@ -63,9 +63,9 @@ def test_arguments_results_and_parents(session: Session) -> None:
 
 
 def test_filters(session: Session) -> None:
-    session.trace(add=["**"])
+    session.trace(TraceRequest(add=["**"]))
     wait_until(lambda: {"audio::tick", "midi::tick", "ui::view::tick"} <= set(totals(session)), "all threads")
-    session.trace(remove=["**"])  # so that there is an end to what is read
+    session.trace(TraceRequest(remove=["**"]))  # so that there is an end to what is read
     assert functions_of(session, EventFilter(function=TextMatch(equals="midi::parse"))) == {"midi::parse"}
     assert functions_of(session, EventFilter(function=TextMatch(contains="engine::"))) == {
         "audio::engine::render",
@@ -83,7 +83,7 @@ def test_filters(session: Session) -> None:
 
 
 def test_pages_are_disjoint_and_in_order(session: Session) -> None:
-    session.trace(add=["midi::*"])
+    session.trace(TraceRequest(add=["midi::*"]))
     wait_until(lambda: session.query(EventFilter(event_type="function_enter")).total_count > 60, "60 calls")
     first = EventFilter(event_type="function_enter", limit=10)
     pages = [session.query(replace(first, offset=offset)).events for offset in (0, 10, 20)]
@@ -94,9 +94,9 @@ def test_pages_are_disjoint_and_in_order(session: Session) -> None:
 
 
 def test_removed_pattern_is_silent_and_what_was_seen_stays(session: Session) -> None:
-    session.trace(add=["ui::**", "midi::**"])
+    session.trace(TraceRequest(add=["ui::**", "midi::**"]))
     wait_until(lambda: {"ui::view::tick", "midi::tick"} <= set(totals(session)), "calls of both")
-    answer = session.trace(remove=["midi::**"])
+    answer = session.trace(TraceRequest(remove=["midi::**"]))
     assert answer.active_patterns == ["ui::**"]
     silent = totals(session)["midi::tick"].count
     going_on = totals(session)["ui::view::tick"].count
@@ -106,13 +106,13 @@ def test_removed_pattern_is_silent_and_what_was_seen_stays(session: Session) -> 
 
 
 def test_unknown_names_are_answered_with_near_ones(session: Session) -> None:
-    answer = session.trace(add=["audio::engine::rendr"])
+    answer = session.trace(TraceRequest(add=["audio::engine::rendr"]))
     assert (answer.matched_functions, answer.hooked_functions) == (0, 0)
     assert "audio::engine::render" in answer.status
 
 
 def test_absence_is_explained(session: Session) -> None:
-    session.trace(add=["audio::*"])
+    session.trace(TraceRequest(add=["audio::*"]))
     wait_until(lambda: totals(session), "calls")
     page = session.query(EventFilter(function=TextMatch(equals="midi::parse")))
     assert page.events == []
@@ -137,8 +137,8 @@ def test_bad_cursor(session: Session) -> None:
 def test_staged_patterns_are_taken_by_the_next_launch(
     manager: SessionManager, launch: Launch, build_program: Build
 ) -> None:
-    manager.stage(str(PROGRAMS), ["flow::catches", "flow::deepest"], [], "auto")
-    answer = manager.stage(str(PROGRAMS), [], ["flow::deepest"], "auto")
+    manager.stage(str(PROGRAMS), TraceRequest(["flow::catches", "flow::deepest"], [], "auto"))
+    answer = manager.stage(str(PROGRAMS), TraceRequest([], ["flow::deepest"], "auto"))
     assert (answer.mode, answer.active_patterns) == ("pending", ["flow::catches"])
     session = launch(build_program("throws", "-O0"))
     assert session.pending_patterns_applied == ["flow::catches"]

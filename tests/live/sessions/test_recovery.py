@@ -15,7 +15,7 @@ from support.leftovers import segments
 from support.sessions import Build, Launch, totals
 from support.wait import wait_until
 
-from strobe.model import LaunchSpec
+from strobe.model import LaunchSpec, TraceRequest
 from strobe.session import SessionManager
 from strobe.timeline.owners import process_start_time
 from strobe.timeline.store import Store
@@ -109,7 +109,7 @@ def test_a_command_in_another_pid_namespace_sees_that_a_session_runs(
     assert shown.returncode == 0, shown.stderr
     assert session.id in shown.stdout and "running" in shown.stdout
     assert session.summary().status == "running"
-    assert session.trace(remove=["steady_one"]).active_patterns == ["steady_*"]
+    assert session.trace(TraceRequest(remove=["steady_one"])).active_patterns == ["steady_*"]
     called = totals(session)["steady_two"].count
     wait_until(lambda: totals(session)["steady_two"].count > called, "more calls")
 
@@ -145,7 +145,7 @@ from strobe.capture.agent.device import ROUTER
 from strobe.model import LaunchSpec
 from strobe.session import SessionManager
 manager = SessionManager()
-session = manager.launch(LaunchSpec(sys.argv[1]), [])
+session = manager.launch(LaunchSpec(sys.argv[1]))
 ROUTER._helper._started.wait(30)
 print(session.pid, flush=True)
 sys.stdin.readline()
@@ -185,7 +185,7 @@ def test_the_end_of_an_attached_session_without_segment_is_noticed(
     manager: SessionManager, build_program: Build, strobe_home: Path
 ) -> None:
     with subprocess.Popen([build_program("steady")], stdin=subprocess.PIPE) as program:
-        session = manager.launch(LaunchSpec("", pid=program.pid), ["*"])
+        session = manager.launch(LaunchSpec("", pid=program.pid), TraceRequest(["*"]))
         for segment in segments(strobe_home):
             segment.unlink()
         program.kill()

@@ -12,7 +12,7 @@ from support.sessions import Build, status
 import strobe
 from strobe.errors import StrobeError
 from strobe.mcp.answers import event_json
-from strobe.model import EventFilter, LaunchSpec, ReturnMatch, TextMatch
+from strobe.model import EventFilter, LaunchSpec, ReturnMatch, TextMatch, TraceRequest
 from strobe.session import Session, SessionManager
 
 
@@ -20,7 +20,7 @@ from strobe.session import Session, SessionManager
 def typed(build_program: Build, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
     """One run of everything that C passes and returns."""
     manager = SessionManager(tmp_path_factory.mktemp("home"))
-    session = manager.launch(LaunchSpec(str(build_program("typed", "-O0"))), ["t_*"], "off")
+    session = manager.launch(LaunchSpec(str(build_program("typed", "-O0"))), TraceRequest(["t_*"], "off"))
     assert status(session) == 0
     yield session
     session.stop()
@@ -80,9 +80,9 @@ def test_text_is_no_null_pointer(typed: Session) -> None:
 
 def test_totals_by_text_say_what_to_ask_instead(typed: Session) -> None:
     with pytest.raises(StrobeError, match="return_value"):
-        typed.totals(EventFilter(return_value=ReturnMatch(equals="back")), "function")
+        typed.timeline.totals(EventFilter(return_value=ReturnMatch(equals="back")), "function")
     only_mode = EventFilter(return_value=ReturnMatch(equals="MODE_ONCE"), function=TextMatch(equals="t_mode"))
-    assert [(group.key, group.count) for group in typed.totals(only_mode, "function")] == [("t_mode", 1)]
+    assert [(group.key, group.count) for group in typed.timeline.totals(only_mode, "function")] == [("t_mode", 1)]
 
 
 def test_sql_has_the_values(typed: Session) -> None:

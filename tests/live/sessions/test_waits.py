@@ -57,7 +57,7 @@ def test_a_call_that_began_before_the_wait(launch: Launch, build_program: Build)
     session = launch(build_program("waits_inside", "-O0"), patterns=["outer"])
     wait_until(lambda: count(session, "function_enter", "outer") == 1)
     wanted = EventFilter(where="given == 42 && $return == 43")
-    after = session.cursor()
+    after = session.timeline.cursor()
     assert wait_for(session, Wait("event", 0.1, wanted), after, threading.Event()).reason == "time-out"
     threading.Timer(0.3, os.kill, (session.pid, signal.SIGUSR1)).start()
     waited = wait_for(session, Wait("event", 40, wanted), after, threading.Event())

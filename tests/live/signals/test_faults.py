@@ -15,7 +15,7 @@ from support.sessions import Build, Launch, Outcome, all_events, outcome, status
 from support.wait import wait_until
 
 from strobe.errors import StrobeError
-from strobe.model import EventFilter, LaunchSpec, TextMatch, Watch
+from strobe.model import EventFilter, LaunchSpec, TextMatch, TraceRequest, Watch
 from strobe.session import Session, SessionManager
 
 FORMS = ["native", "portable"]
@@ -48,7 +48,7 @@ def test_signals_blocked_in_what_a_handler_returns_to(build_program: Build, mana
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         spec = LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS))
-        session = manager.launch(spec, ["take"], sampling="off", depth=2)
+        session = manager.launch(spec, TraceRequest(["take"], sampling="off", depth=2))
         wait_until(lambda: session.ending() or _calls(session, "take") > enough, "calls", 100)
         session.stop()
         process.send_signal(signal.SIGUSR1)
@@ -98,7 +98,7 @@ def _is_called_on(session: Session) -> None:
 
 def _is_watched(session: Session) -> bool:
     try:
-        return "plugin_rounds" in session.trace(watch=[Watch(variable="plugin_rounds")]).active_watches
+        return "plugin_rounds" in session.trace(TraceRequest(watch=[Watch(variable="plugin_rounds")])).active_watches
     except StrobeError:  # it is gone at this moment
         return False
 
@@ -114,7 +114,7 @@ def test_no_system_call_that_the_program_does_not_make(launch: Launch, build_pro
         session = launch(program, way, patterns=["*"], sampling="off", depth=2)
         assert outcome(session) == Outcome("right\n", "", 0)
         assert totals(session)["take"].count == (300_000 if way == "threads" else 100_000)
-        assert session.loss().lost == 0
+        assert session.timeline.loss().lost == 0
         session.stop()
 
 
@@ -137,7 +137,7 @@ def test_a_child_of_vfork_may_filter_its_calls(launch: Launch, build_program: Bu
     session = launch(build_program("filters_calls", "-O1"), "vfork", patterns=["take", "never"])
     assert outcome(session) == Outcome("right\n", "", -signal.SIGKILL)
     assert totals(session)["take"].count == 101
-    assert "on to the end" not in session.absence(EventFilter(function=TextMatch(equals="never")))
+    assert "on to the end" not in session.timeline.absence(EventFilter(function=TextMatch(equals="never")))
 
 
 @pytest.mark.usefixtures("form")

@@ -14,7 +14,7 @@ from support.programs import PROGRAMS
 from support.sessions import Build, Launch, outcome, totals, untraced
 from support.wait import wait_until
 
-from strobe.model import LaunchSpec
+from strobe.model import LaunchSpec, TraceRequest
 from strobe.session import Session, SessionManager
 
 
@@ -34,7 +34,9 @@ def started(program: Path, mode: str) -> Iterator[subprocess.Popen[str]]:
 
 
 def attach(manager: SessionManager, pid: int) -> Session:
-    return manager.launch(LaunchSpec("", pid=pid, project_root=str(PROGRAMS)), ["*"], sampling="off", depth=2)
+    return manager.launch(
+        LaunchSpec("", pid=pid, project_root=str(PROGRAMS)), TraceRequest(["*"], sampling="off", depth=2)
+    )
 
 
 def round_of(process: subprocess.Popen[str]) -> list[str]:

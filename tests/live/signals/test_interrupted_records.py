@@ -91,7 +91,7 @@ def test_a_handler_that_never_returns_does_not_hide_the_rest(
         os.kill(session.pid, signal.SIGHUP)
     else:
         pytest.fail("no record was interrupted")
-    after = session.cursor()
+    after = session.timeline.cursor()
     session.add_event("note", "later")
     assert session.tail(after) == []
     monkeypatch.setattr(query, "MOST_LAG_S", 0.1)

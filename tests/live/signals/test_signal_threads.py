@@ -14,7 +14,7 @@ from support import processes
 from support.programs import PROGRAMS
 from support.wait import wait_until
 
-from strobe.model import EventFilter, LaunchSpec, TextMatch
+from strobe.model import EventFilter, LaunchSpec, TextMatch, TraceRequest
 from strobe.session import SessionManager
 from strobe.values.write.writing import WriteTarget
 
@@ -38,7 +38,7 @@ def test_handlers_run_in_the_threads_of_the_program(
     assert process.stdin is not None
     try:
         assert read_byte(process) == b"r"
-        manager.launch(LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), ["*"])
+        manager.launch(LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), TraceRequest(["*"]))
         os.kill(process.pid, signal.SIGUSR1)
         assert read_byte(process) == b"m"
         # the main thread blocks it while its handler runs, so that any other thread that does not would be given it
@@ -62,7 +62,7 @@ def test_the_agent_takes_no_signals_of_a_launched_program(
     build_program: Callable[..., Path], manager: SessionManager
 ) -> None:
     spec = LaunchSpec(str(build_program("waits_in_handlers")), project_root=str(PROGRAMS))
-    session = manager.launch(spec, ["*"])
+    session = manager.launch(spec, TraceRequest(["*"]))
     wait_until(lambda: session.query(EventFilter(event_type="stdout")).total_count, "the program to run")
     agents = {int(task.name) for task in Path(f"/proc/{session.pid}/task").iterdir()} - {session.pid}
     wanted = 1 << signal.SIGTERM - 1 | 1 << signal.SIGSEGV - 1
@@ -79,7 +79,7 @@ def test_signals_of_faults_that_are_sent_wait_for_the_program(
     numbers = [signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT] * 40
     try:
         assert read_byte(process) == b"r"
-        session = manager.launch(LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), ["take"])
+        session = manager.launch(LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), TraceRequest(["take"]))
         for count, number in enumerate(numbers):
             os.kill(process.pid, number)
             assert read_byte(process) == b"w", f"{number.name}, the signal number {count}"

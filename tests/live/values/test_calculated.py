@@ -12,7 +12,7 @@ from support.sessions import Build, Launch, all_events, status, text
 from support.wait import wait_until
 
 from strobe.errors import Code, StrobeError
-from strobe.model import Event, EventFilter, LaunchSpec, Probe, TextMatch, Watch
+from strobe.model import Event, EventFilter, LaunchSpec, Probe, TextMatch, TraceRequest, Watch
 from strobe.session import Session, SessionManager
 from strobe.values.model import Mapping, Problem, Record
 
@@ -45,12 +45,12 @@ def test_each_holds_as_the_compiler_has_it(
     wanted = conditions()
     assert len(wanted) == 105
     for number, where in wanted.items():
-        answer = session.trace(add=[f"check{number}"], where=where)
+        answer = session.trace(TraceRequest(add=[f"check{number}"], where=where))
         assert answer.hooked_functions == answer.matched_functions, (where, answer.warnings)
     os.kill(session.pid, signal.SIGUSR1)
     assert status(session) == 0
     counted = dict(re.findall(r"held (\d+) (\d+)", text(session, "stdout")))
-    totals = {group.key: group for group in session.totals(EventFilter(), "function")}
+    totals = {group.key: group for group in session.timeline.totals(EventFilter(), "function")}
     wrong = {}
     for number, where in wanted.items():
         held, group = int(counted[str(number)]), totals[f"check{number}"]
@@ -145,7 +145,7 @@ def test_a_condition_of_the_return_records_the_entry_too(launch: Launch, build_p
     ]
     assert found[1].parent_event_id == found[0].id
     assert [found[0].depth, found[1].depth] == [1, 1]
-    (group,) = session.totals(EventFilter(), "function")
+    (group,) = session.timeline.totals(EventFilter(), "function")
     assert (group.count, group.completed, group.unheld, group.unheld_exits, group.undecided) == (3, 3, 2, 2, 0)
 
 
@@ -166,7 +166,7 @@ def test_values_of_maps_by_their_keys(launch: Launch, build_program: Build) -> N
 def test_a_call_that_had_begun_before_is_undecided(launch: Launch, build_program: Build) -> None:
     session = launch(build_program("waits_inside", "-O0"), patterns=["outer"])
     wait_until(lambda: session.query(EventFilter(function=TextMatch(equals="outer"))).total_count)
-    session.trace(watch=[Watch("$entry.given"), Watch("given - $entry.given"), Watch("$changed(given)")])
+    session.trace(TraceRequest(watch=[Watch("$entry.given"), Watch("given - $entry.given"), Watch("$changed(given)")]))
     os.kill(session.pid, signal.SIGUSR1)
     assert session.wait(60) is not None
     for name in ("$entry.given", "given - $entry.given", "$changed(given)"):
@@ -220,7 +220,7 @@ def test_a_probe_at_a_line_calculates_as_well(manager: SessionManager, build_pro
     show = ("m_count * 100 + value", "count(x in items: x > 1)", "$threadName", "items[m_count - 3] + 0")
     probe = Probe(f"call_values.cpp:{line}", "value > 1 && any(x in items: x == 2)", show)
     spec = LaunchSpec(str(build_program("call_values", "-O0")), project_root=str(PROGRAMS))
-    session = manager.launch(spec, probe=[probe])
+    session = manager.launch(spec, TraceRequest(probe=[probe]))
     assert status(session) == 0
     assert [event.watch_values or event.values for event in all_events(session, EventFilter(event_type="probe"))] == [
         dict(zip(show, (302, 1, "call_values", 1), strict=True)),
@@ -232,7 +232,7 @@ def test_a_probe_at_a_line_calculates_as_well(manager: SessionManager, build_pro
         "vlaue > 1": "value",
     }.items():
         with pytest.raises(StrobeError, match=re.escape(said)):
-            manager.launch(spec, probe=[Probe(f"call_values.cpp:{line}", where)])
+            manager.launch(spec, TraceRequest(probe=[Probe(f"call_values.cpp:{line}", where)]))
 
 
 def test_a_call_that_is_left_by_an_exception_is_undecided(launch: Launch, build_program: Build) -> None:
@@ -240,7 +240,7 @@ def test_a_call_that_is_left_by_an_exception_is_undecided(launch: Launch, build_
         build_program("torture/throws", "-O0"), "0.3", patterns=["thrower", "caught"], where="$return == $return"
     )
     assert status(session) == 5
-    totals = {group.key: group for group in session.totals(EventFilter(), "function")}
+    totals = {group.key: group for group in session.timeline.totals(EventFilter(), "function")}
     left, whole = totals["thrower"], totals["caught"]
     assert left.count == left.unwound == left.unheld == left.undecided > 0
     assert events(session, "thrower") == []

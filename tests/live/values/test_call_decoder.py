@@ -14,7 +14,7 @@ from strobe.timeline.events import HAS_MORE
 def test_it_gives_what_the_captures_give(launch: Launch, build_program: Build, program: str) -> None:
     session = launch(build_program(program, "-O0"), patterns=["**"], sampling="off", depth=2)
     assert status(session) == 0
-    reader, _ = session._timeline.reading()
+    reader, _ = session.timeline.reading()
     statement = "select function_id, kind, arguments, flags from strobe_calls where path = ?"
     functions = reader.functions()
     decoders: dict[tuple[int, bool], CallDecoder] = {}

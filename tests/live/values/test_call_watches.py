@@ -11,7 +11,7 @@ from support.sessions import Build, Launch, all_events, status
 from support.wait import wait_until
 
 from strobe.errors import Code, StrobeError
-from strobe.model import EventFilter, TextMatch, Watch
+from strobe.model import EventFilter, TextMatch, TraceRequest, Watch
 from strobe.session import Session
 
 FORMS = pytest.mark.parametrize("form", ["native", "portable"])
@@ -146,7 +146,7 @@ def test_a_name_that_means_nothing_is_refused(launch: Launch, build_program: Bui
 def test_a_call_that_had_begun_before_says_so(launch: Launch, build_program: Build) -> None:
     session = launch(build_program("waits_inside", "-O0"), patterns=["outer"])
     wait_until(lambda: session.query(EventFilter(function=TextMatch(equals="outer"))).total_count)
-    session.trace(watch=[Watch("given"), Watch("$return")])
+    session.trace(TraceRequest(watch=[Watch("given"), Watch("$return")]))
     os.kill(session.pid, signal.SIGUSR1)
     assert session.wait(60) is not None
     assert values(session, "outer", "given") == [None, "<not kept: the call began before the watch was added>"]
@@ -155,10 +155,10 @@ def test_a_call_that_had_begun_before_says_so(launch: Launch, build_program: Bui
 
 def test_watches_come_and_go_on_a_running_program(launch: Launch, build_program: Build) -> None:
     session = launch(build_program("waits_inside", "-O0", "-DAGAIN"), patterns=["inner"])
-    answer = session.trace(watch=[Watch("number")])
+    answer = session.trace(TraceRequest(watch=[Watch("number")]))
     assert answer.active_watches == ["number"]
     with pytest.raises(StrobeError) as caught:
-        session.trace(watch=[Watch("nmuber")])
+        session.trace(TraceRequest(watch=[Watch("nmuber")]))
     assert caught.value.code is Code.WATCH_FAILED
     assert session.trace().active_watches == ["number"]
 
@@ -167,7 +167,7 @@ def test_watches_come_and_go_on_a_running_program(launch: Launch, build_program:
 
     wait_until(lambda: len(seen()) > 4)
     assert all(isinstance(one, int) for one in seen())
-    session.trace(unwatch=["number"])
+    session.trace(TraceRequest(unwatch=["number"]))
     session.stop(retain=False)
 
 

@@ -12,7 +12,7 @@ from support.sessions import Build, Launch, all_events, status, text
 from support.wait import wait_until
 
 from strobe.errors import Code, StrobeError
-from strobe.model import Event, EventFilter, TextMatch, Watch
+from strobe.model import Event, EventFilter, TextMatch, TraceRequest, Watch
 from strobe.session import Session
 
 FORMS = pytest.mark.parametrize("form", ["native", "portable"])
@@ -50,7 +50,7 @@ def test_each_holds_as_the_compiler_has_it(
     assert len(wanted) == 58
     for number, where in wanted.items():
         try:
-            answer = session.trace(add=[f"check{number}"], where=where)
+            answer = session.trace(TraceRequest(add=[f"check{number}"], where=where))
             assert answer.hooked_functions == answer.matched_functions, (where, answer.warnings)
         except StrobeError as error:
             assert form == "portable", error
@@ -60,7 +60,7 @@ def test_each_holds_as_the_compiler_has_it(
     os.kill(session.pid, signal.SIGUSR1)
     assert status(session) == 0
     counted = dict(re.findall(r"held (\d+) (\d+)", text(session, "stdout")))
-    totals = {group.key: group for group in session.totals(EventFilter(), "function")}
+    totals = {group.key: group for group in session.timeline.totals(EventFilter(), "function")}
     wrong = {}
     for number, where in wanted.items():
         if number in left_out:
@@ -82,9 +82,11 @@ def test_only_calls_for_which_it_holds_are_recorded(launch: Launch, build_progra
     exits = list(all_events(session, EventFilter(function=TextMatch(equals="Pool::add"), event_type="function_exit")))
     assert [event.watch_values for event in exits] == [{"m_count": 3, "$return": 25}, {"m_count": 6, "$return": 39}]
     assert len(enters(session, "Pool::text")) == 3
-    (group,) = session.totals(EventFilter(function=TextMatch(equals="Pool::add")), "function")
+    (group,) = session.timeline.totals(EventFilter(function=TextMatch(equals="Pool::add")), "function")
     assert (group.count, group.completed, group.unheld, group.unheld_exits, group.undecided) == (3, 3, 1, 1, 0)
-    absence = session.absence(EventFilter(function=TextMatch(equals="Pool::add"), thread_name=TextMatch(equals="none")))
+    absence = session.timeline.absence(
+        EventFilter(function=TextMatch(equals="Pool::add"), thread_name=TextMatch(equals="none"))
+    )
     assert "1 calls for which the condition of their trace did not hold" in absence
 
 
@@ -92,20 +94,20 @@ def test_what_cannot_be_read_is_not_recorded_and_counted(launch: Launch, build_p
     session = launch(build_program("call_values", "-O0"), patterns=["depth"], where="node->value == 2")
     assert status(session) == 0
     assert len(enters(session, "depth")) == 1
-    (group,) = session.totals(EventFilter(), "function")
+    (group,) = session.timeline.totals(EventFilter(), "function")
     assert (group.count, group.unheld, group.undecided) == (3, 2, 1)  # the last node is null
 
 
 def test_conditions_come_and_go(launch: Launch, build_program: Build) -> None:
     session = launch(build_program("waits_inside", "-O0", "-DAGAIN"), patterns=["inner"], where="number < 0")
-    wait_until(lambda: sum(group.count for group in session.totals(EventFilter(), "function")) > 20)
+    wait_until(lambda: sum(group.count for group in session.timeline.totals(EventFilter(), "function")) > 20)
     assert enters(session, "inner") == []
-    session.trace(add=["inner"], where="number % 10 == 0")
+    session.trace(TraceRequest(add=["inner"], where="number % 10 == 0"))
     wait_until(lambda: len(enters(session, "inner")) > 3)
     assert all(
         event.arguments is not None and int(event.arguments[0].value) % 10 == 0 for event in enters(session, "inner")
     )
-    session.trace(add=["inner"])
+    session.trace(TraceRequest(add=["inner"]))
     wait_until(
         lambda: any(event.arguments and int(event.arguments[0].value) % 10 for event in enters(session, "inner"))
     )
@@ -116,7 +118,7 @@ def test_a_function_of_a_pattern_without_condition_has_none(launch: Launch, buil
     session = launch(build_program("waits_inside", "-O0", "-DAGAIN"), patterns=["inner"], where="number % 10 == 0")
     wait_until(lambda: len(enters(session, "inner")) > 3)
     assert not any(rests(session))
-    session.trace(add=["*nner"])
+    session.trace(TraceRequest(add=["*nner"]))
     wait_until(lambda: any(rests(session)))
     session.stop(retain=False)
 
@@ -147,12 +149,12 @@ def test_a_refused_condition_leaves_what_was_traced(launch: Launch, build_progra
     session = launch(build_program("waits_inside", "-O0", "-DAGAIN"), patterns=["inner"], where="number % 10 == 0")
     for _ in range(2):  # a refusal is not remembered, and is none of other conditions
         with pytest.raises(StrobeError, match="Variable 'nosuch' not found"):
-            session.trace(add=["inner"], where="nosuch < 3")
+            session.trace(TraceRequest(add=["inner"], where="nosuch < 3"))
     assert session.trace().active_patterns == ["inner"]
     before = len(enters(session, "inner"))
     wait_until(lambda: len(enters(session, "inner")) > before + 3)
     assert not any(rests(session))
-    session.trace(add=["outer"], where="given == 42")
+    session.trace(TraceRequest(add=["outer"], where="given == 42"))
     session.stop(retain=False)
 
 

@@ -15,7 +15,7 @@ from support import processes
 from support.sessions import Build, Launch, all_events, status
 from support.wait import wait_until
 
-from strobe.model import EventFilter, LaunchSpec, TextMatch, Watch
+from strobe.model import EventFilter, LaunchSpec, TextMatch, TraceRequest, Watch
 from strobe.session import Session, SessionManager
 from strobe.values.decode.text import shown
 from strobe.values.model import PointerTo, Problem, Rows
@@ -144,7 +144,7 @@ def test_a_projects_own_printers_hold_here_too(manager: SessionManager, build_pr
     (tmp_path / ".strobe").mkdir()
     (tmp_path / ".strobe" / "printers.toml").write_text(PRINTERS)
     spec = LaunchSpec(str(build_program("watched", "-O0")), project_root=str(tmp_path))
-    session = manager.launch(spec, ["play"], watch=[Watch("gFirst")], depth=2)
+    session = manager.launch(spec, TraceRequest(["play"], watch=[Watch("gFirst")], depth=2))
     assert status(session) == 0
     node = arguments(session, "play")[0]["node"].to
     assert dict(node) == {"number": 1, "called": "first"}
@@ -166,7 +166,7 @@ def test_they_are_followed_on_when_the_program_was_rebuilt(
     session.reader.read([ReadTarget("measured")])
     shutil.copy2(build_program("measures", "-O1", "-DMORE"), tmp_path / "new")
     (tmp_path / "new").rename(program)
-    answer = session.trace(watch=[Watch("measured")])
+    answer = session.trace(TraceRequest(watch=[Watch("measured")]))
     assert any("on disk" in warning for warning in answer.warnings)
     count = len(arguments(session, "measure"))
     wait_until(lambda: len(arguments(session, "measure")) > count + 10, "calls")
@@ -188,7 +188,9 @@ def test_functions_of_a_replaced_copy_have_names(
             assert process.stdout is not None and process.stdout.readline() == "ready\n"
             shutil.copy2(program, tmp_path / "new")
             (tmp_path / "new").rename(program)
-            session = manager.launch(LaunchSpec("", pid=process.pid, project_root=str(tmp_path)), ["measure", "say"])
+            session = manager.launch(
+                LaunchSpec("", pid=process.pid, project_root=str(tmp_path)), TraceRequest(["measure", "say"])
+            )
             wait_until(lambda: arguments(session, "measure"), "a call")
             assert {str(call["tell"]) for call in arguments(session, "measure")} == {"&say"}
             session.stop()

@@ -14,7 +14,7 @@ from support.sessions import Build, Launch, all_events, outcome, status, text, t
 from support.wait import wait_until
 
 from strobe.errors import StrobeError
-from strobe.model import Event, EventFilter, LaunchSpec, TextMatch, Watch
+from strobe.model import Event, EventFilter, LaunchSpec, TextMatch, TraceRequest, Watch
 from strobe.session import Session, SessionManager
 from strobe.values.model import PointerTo
 from strobe.values.write.writing import WriteTarget
@@ -135,8 +135,8 @@ def test_each_step_is_there_once_with_the_value_before_it(
     monkeypatch.setenv("STROBE_RECORDER", form)
     session = launch(build_program("watched", "-O2"), "loop", patterns=["step"], sampling="off")
     for turn in range(20):
-        session.trace(watch=[Watch("gCounter", label=f"counter {turn}")])
-        session.trace(unwatch=[f"counter {turn}"])
+        session.trace(TraceRequest(watch=[Watch("gCounter", label=f"counter {turn}")]))
+        session.trace(TraceRequest(unwatch=[f"counter {turn}"]))
     with suppress(StrobeError):  # the program may end before it is told that it was done
         session.writer.write([WriteTarget("gStop", value=1)])
     assert status(session) == 0
@@ -165,7 +165,7 @@ def test_what_cannot_be_watched_says_why(launch: Launch, build_program: Build) -
 
     def refusal(watch: Watch) -> str:
         with pytest.raises(StrobeError) as caught:
-            session.trace(watch=[watch])
+            session.trace(TraceRequest(watch=[watch]))
         assert caught.value.code == ("LIMIT_REACHED" if "->next->next" in watch.name else "WATCH_FAILED")
         return str(caught.value)
 
@@ -177,20 +177,20 @@ def test_what_cannot_be_watched_says_why(launch: Launch, build_program: Build) -
     assert "of thread-local variables, numbers and pointers" in refusal(Watch("tText"))
     assert "SyntaxError" in refusal(Watch(expr="1 +"))
     assert "no such type" in refusal(Watch(address=1, type="i24"))
-    answer = session.trace(watch=[Watch("gTemp"), Watch("gTempo")])
+    answer = session.trace(TraceRequest(watch=[Watch("gTemp"), Watch("gTempo")]))
     assert answer.active_watches == ["gTempo"]
     assert any("Watch 'gTemp' was not added: Variable 'gTemp' not found" in text for text in answer.warnings)
-    assert any("'gone' was not active" in text for text in session.trace(unwatch=["gone"]).warnings)
+    assert any("'gone' was not active" in text for text in session.trace(TraceRequest(unwatch=["gone"])).warnings)
 
 
 def test_at_most_32(launch: Launch, build_program: Build) -> None:
     watches = [Watch("gTempo", label=str(number)) for number in range(31)]
     session = launch(build_program("watched", "-O0"), "loop", patterns=["play"], watch=watches)
-    assert len(session.trace(watch=[Watch("gTempo", label="31")]).active_watches) == 32
+    assert len(session.trace(TraceRequest(watch=[Watch("gTempo", label="31")])).active_watches) == 32
     with pytest.raises(StrobeError, match="32 watches are active; at most 32 are possible"):
-        session.trace(watch=[Watch("gTempo", label="32")])
-    assert len(session.trace(watch=[Watch("gLevel", label="31")]).active_watches) == 32  # replaced
-    assert len(session.trace(watch=[Watch("gTempo", label="32")], unwatch=["0"]).active_watches) == 32
+        session.trace(TraceRequest(watch=[Watch("gTempo", label="32")]))
+    assert len(session.trace(TraceRequest(watch=[Watch("gLevel", label="31")])).active_watches) == 32  # replaced
+    assert len(session.trace(TraceRequest(watch=[Watch("gTempo", label="32")], unwatch=["0"])).active_watches) == 32
 
 
 def test_32_scripts_find_room(launch: Launch, build_program: Build) -> None:
@@ -221,7 +221,7 @@ def test_what_a_library_has_is_read_wherever_it_is_and_nowhere_when_it_is_gone(
     session = launch(build_program("moves_library", "-O0"), str(library), patterns=["step"], sampling="off")
     wait_until(lambda: "ready" in text(session, "stdout"), "the library")
     names = ["plugin_level", "plugin_shape", "plugin_chosen->sides", "plugin_chosen->name"]
-    answer = session.trace(add=["plugin_run"], watch=[Watch(name) for name in names])
+    answer = session.trace(TraceRequest(add=["plugin_run"], watch=[Watch(name) for name in names]))
     assert answer.active_watches == names
     os.kill(session.pid, signal.SIGUSR1)
     assert (outcome(session).stdout.splitlines()[-1], status(session)) == ("moved 2 times", 0)
@@ -250,7 +250,9 @@ def test_what_a_library_has_is_read_once_it_is_loaded(
     monkeypatch.setenv("STROBE_RECORDER", form)
     library = build(source_of("unloaded_library"), ("-shared", "-fPIC"), None, program_cache)
     spec = LaunchSpec(str(build_program("moves_library", "-O0")), args=(str(library),))
-    session = manager.launch(spec, ["step"], "off", watch=[Watch("plugin_level"), Watch("none")], watches_ok=True)
+    session = manager.launch(
+        spec, TraceRequest(["step"], "off", watch=[Watch("plugin_level"), Watch("none")]), watches_ok=True
+    )
     said = [text for text in session.warnings if "plugin_level" in text]
     assert len(said) == 1 and "is not read so far" in said[0]
     wait_until(lambda: "ready" in text(session, "stdout"), "the library")
@@ -267,10 +269,10 @@ def test_a_watch_says_that_its_library_has_gone(launch: Launch, build_program: B
     library = build(source_of("plugin"), ("-shared", "-fPIC"), None, program_cache)
     session = launch(build_program("dlopens"), str(library), "leave", patterns=["main"])
     wait_until(lambda: "ready" in text(session, "stdout"), "the library")
-    session.trace(watch=[Watch("plugin_rounds")])
+    session.trace(TraceRequest(watch=[Watch("plugin_rounds")]))
     os.kill(session.pid, signal.SIGUSR1)
     wait_until(lambda: "closed" in text(session, "stdout"), "the library to go")
-    answer = session.trace(add=["use"])
+    answer = session.trace(TraceRequest(add=["use"]))
     assert [text for text in answer.warnings if "'plugin_rounds' is not read" in text and str(library) in text]
     os.kill(session.pid, signal.SIGUSR1)
     assert status(session) == 0
@@ -283,7 +285,7 @@ def test_a_program_that_ends_as_it_unloads_one_has_not_failed(
     for _ in range(5):
         session = launch(build_program("leaves_library"), str(library), patterns=["step"])
         wait_until(lambda session=session: events(session, "step"), "the library")
-        session.trace(watch=[Watch("plugin_rounds")])
+        session.trace(TraceRequest(watch=[Watch("plugin_rounds")]))
         os.kill(session.pid, signal.SIGUSR1)
         assert status(session) == 0
         session.stop()

@@ -10,7 +10,7 @@ from support.reads import ready
 from support.reads import shown as read_shown
 from support.sessions import Build, Launch, all_events
 
-from strobe.model import EventFilter, LaunchSpec, Probe
+from strobe.model import EventFilter, LaunchSpec, Probe, TraceRequest
 from strobe.session import SessionManager
 from strobe.values.decode.text import plain, shown
 
@@ -32,7 +32,7 @@ AT_END = f"unions.cpp:{line_of('unions.cpp', 'i < 3; i++')}"
 
 def at_end(session_manager: SessionManager, program: Path, project: Path, *shows: str) -> dict[str, object]:
     probe = Probe(AT_END, show=shows, limit=1)
-    session = session_manager.launch(LaunchSpec(str(program), project_root=str(project)), probe=[probe])
+    session = session_manager.launch(LaunchSpec(str(program), project_root=str(project)), TraceRequest(probe=[probe]))
     assert session.wait(30) is not None
     (event,) = all_events(session, EventFilter(event_type="probe"))
     return event.watch_values or {}
