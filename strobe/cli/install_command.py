@@ -54,7 +54,7 @@ def install(clients: Sequence[str], project: str | None, dry_run: bool, prints: 
     changes = _changes(chosen, project, adding)
     failed = _apply(changes, dry_run, "added to", "already there")
     if not no_skill:
-        failed += _tell_skill(skill.write(_folder(project) or installing.home(), dry_run))
+        failed += _report_skill(skill.write(_folder(project) or installing.home(), dry_run))
     _end(failed)
 
 
@@ -73,7 +73,7 @@ def uninstall(clients: Sequence[str], project: str | None, dry_run: bool) -> Non
     needed = [one for one in changes if clients or not isinstance(one, Change) or one.is_needed]
     failed = _apply(needed, dry_run, "taken out of", "there is no Strobe in")
     if not clients:
-        failed += _tell_skill(skill.remove(_folder(project) or installing.home(), dry_run))
+        failed += _report_skill(skill.remove(_folder(project) or installing.home(), dry_run))
     _end(failed)
 
 
@@ -136,7 +136,7 @@ def _apply(
     return failed
 
 
-def _tell_skill(pages: Iterator[tuple[Path, str]]) -> int:
+def _report_skill(pages: Iterator[tuple[Path, str]]) -> int:
     try:
         for file, done in pages:
             click.echo(f"skill: {file} {done}")

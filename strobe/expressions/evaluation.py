@@ -66,7 +66,9 @@ class Context(Protocol):
         """Of a watch. Raises Undecided."""
         ...
 
-    def has_watch(self, label: str) -> bool: ...
+    def has_watch(self, label: str) -> bool:
+        """Whether the event has a value of that watch."""
+        ...
 
     def normal(self, raw: Any) -> Normal:
         """A member or an element of a value, in normal form."""

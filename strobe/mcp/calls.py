@@ -31,6 +31,7 @@ class Call:
         self.settled = threading.Event()  # nobody waits for its work any more
 
     def settle(self, result: Result) -> None:
+        """Answers with `result`, unless it was answered or cancelled before."""
         if self._take():
             try:
                 self._answer(result)

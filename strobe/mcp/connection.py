@@ -35,7 +35,8 @@ class Services(Protocol):
     calls: Calls
     debugger: Debugger
 
-    def welcome(self, client: Client) -> bytes | None: ...
+    def welcome(self, client: Client) -> bytes | None:
+        """The answer to a greeting; None where the daemon ends, so that one of the client's version can begin."""
 
     def status(self) -> Result:
         """What `strobe daemon status` shows."""

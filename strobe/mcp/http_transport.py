@@ -125,9 +125,9 @@ class _Exchange:
     def cancel(self, request_id: jsonrpc.RequestId) -> None:
         """The daemon waits for it no longer, and does not answer."""
         self.is_cancelled = True
-        told = jsonrpc.notification("notifications/cancelled", {"requestId": request_id})
+        message = jsonrpc.notification("notifications/cancelled", {"requestId": request_id})
         with contextlib.suppress(OSError):
-            self.link.sendall(told)
+            self.link.sendall(message)
             self.link.shutdown(socket.SHUT_WR)
 
     def messages(self, client: socket.socket, ends_with_client: bool) -> Iterator[bytes]:
@@ -196,7 +196,7 @@ class HttpServer(http.server.ThreadingHTTPServer):
             self._room.release()
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A client that has gone is no error of ours; all others are told as http.server does."""
+        """A client that has gone is no error of ours; all others are reported as http.server does."""
         if not isinstance(sys.exc_info()[1], OSError):
             super().handle_error(request, client_address)  # type: ignore[arg-type]
 

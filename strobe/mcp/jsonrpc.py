@@ -50,6 +50,8 @@ class Message:
 
 
 class Readable(Protocol):
+    """Where messages come from: a socket, or what reads as one."""
+
     def recv(self, size: int, /) -> bytes:
         """As socket.recv: b"" at the end."""
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import frida
 import pytest
 from support import abi_header, processes
+from support.programs import require
 
 PRINTER = """
 #include <stdio.h>
@@ -31,7 +32,7 @@ def compiled_layout(folder: Path, compiler: list[str], suffix: str) -> dict[str,
     source.write_text(f"{abi_header.source()}{abi_header.table_source()}{PRINTER}")
     program = folder / "layout"
     warnings = ["-Wall", "-Wextra", "-Werror", "-pedantic"]
-    subprocess.run([*compiler, *warnings, source, "-o", program], check=True, timeout=60)
+    subprocess.run([require(compiler[0]), *compiler[1:], *warnings, source, "-o", program], check=True, timeout=60)
     output = subprocess.run([program], check=True, timeout=60, capture_output=True, text=True).stdout
     return abi_header.named([int(line) for line in output.split()])
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 
+from support.programs import require
+
 from strobe import _core
 
 
@@ -15,7 +17,9 @@ def test_what_is_not_mangled_is_none() -> None:
 
 def test_names_agree_with_binutils() -> None:
     names = ["_ZN5audio5mixer3addEiPKc", "_ZNSt6vectorIiSaIiEE9push_backERKi", "_ZTV3Foo", "_ZZ4mainENKUlvE_clEv"]
-    expected = subprocess.run(["c++filt", *names], check=True, timeout=60, capture_output=True, text=True).stdout
+    expected = subprocess.run(
+        [require("c++filt"), *names], check=True, timeout=60, capture_output=True, text=True
+    ).stdout
     assert _core.demangle(names) == expected.splitlines()
 
 

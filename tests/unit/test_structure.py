@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -263,6 +264,39 @@ def test_every_dataclass_is_made_when_it_is_used() -> None:
     files = [path for path in python_sources() if path != ROOT / "strobe/dataclass.py"]
     assert len(files) > 200
     assert [str(path.relative_to(ROOT)) for path in files if wrong.search(path.read_text())] == []
+
+
+def public_definitions(path: Path) -> Iterator[tuple[str, ast.ClassDef | None, ast.FunctionDef | ast.ClassDef]]:
+    """Classes, functions and methods that other modules may use: name, the class around it, and itself."""
+    for node in ast.parse(path.read_text()).body:
+        if not isinstance(node, ast.FunctionDef | ast.ClassDef) or node.name.startswith("_"):
+            continue
+        yield node.name, None, node
+        for method in node.body if isinstance(node, ast.ClassDef) else ():
+            if isinstance(method, ast.FunctionDef) and not method.name.startswith("_"):
+                yield f"{node.name}.{method.name}", node, method
+
+
+def test_what_other_modules_use_has_a_docstring() -> None:
+    """A method that a base class or a protocol declares has it there."""
+    paths = [path for path in python_sources() if path.suffix == ".py" and path.is_relative_to(ROOT / "strobe")]
+    words = {path: set(re.findall(r"\w+", path.read_text())) for path in paths}
+    found = [(path, *one) for path in paths for one in public_definitions(path)]
+    declared = {
+        node.name
+        for _, _, around, node in found
+        if around is not None and around.bases and ast.unparse(around.bases[0]) == "Protocol"
+        if ast.get_docstring(node)
+    }
+    bare = [
+        f"{path.relative_to(ROOT)}:{node.lineno}: {name}"
+        for path, name, around, node in found
+        if not ast.get_docstring(node)
+        and any(node.name in words[other] for other in paths if other != path)
+        and (around is None or not (node.name in declared or set(map(ast.unparse, around.bases)) - {"Protocol"}))
+    ]
+    assert len(found) > 1_000
+    assert bare == []
 
 
 def test_abi_header_includes_only_fixed_width_integers() -> None:

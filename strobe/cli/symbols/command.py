@@ -86,7 +86,7 @@ def symbols(
     folder = str(Path(root or ".").absolute())
     parsed = [Pattern.parse(text, folder) for text in patterns]
     questions = _Questions(parsed, lines, addresses, types, variables)
-    subject = Subject(binary, find(binary), folder, ElfResolver(_tell))
+    subject = Subject(binary, find(binary), folder, ElfResolver(_to_stderr))
     if as_json:
         misses = _print_json(subject, questions, limit)
     else:
@@ -94,7 +94,7 @@ def symbols(
     sys.exit(int(misses > 0))
 
 
-def _tell(sentence: str) -> None:
+def _to_stderr(sentence: str) -> None:
     click.echo(f"strobe: {sentence}", err=True)
 
 
@@ -102,7 +102,7 @@ def _print(subject: Subject, questions: _Questions, page: Page) -> int:
     """Answers one after the other; returns how many there were none to."""
     label = Palette.of(sys.stderr).warning("warning:")
     for warning in (*subject.module.warnings, *subject.module.missing_parts):
-        _tell(f"{label} {warning}")
+        _to_stderr(f"{label} {warning}")
     missed = 0
     before = ""
     for section, lines, misses in _answers(subject, questions, page):
@@ -111,7 +111,7 @@ def _print(subject: Subject, questions: _Questions, page: Page) -> int:
             click.echo("\n".join(["", *lines] if apart else lines))
             before = section
         for miss in misses:
-            _tell(miss)
+            _to_stderr(miss)
         missed += len(misses)
     return missed
 
@@ -158,7 +158,7 @@ def _print_json(subject: Subject, questions: _Questions, limit: int | None) -> i
         document, misses = _document(subject, questions, limit)
     click.echo(dumps(document, indent=True))
     for miss in misses:
-        _tell(miss)
+        _to_stderr(miss)
     return len(misses)
 
 

@@ -12,7 +12,7 @@ from strobe.symbols.objects.image import StoredSection
 
 _UNITS_ASKED = 8  # spread over the file: reading the first DIE of one takes milliseconds
 _COMMENT_BYTES = 4096
-_TOLD_FLAGS = re.compile(r" (-O\w*|-flto\b|-fsanitize=\S+)")
+_SHOWN_FLAGS = re.compile(r" (-O\w*|-flto\b|-fsanitize=\S+)")
 
 
 def compilers(subject: Subject, sections: Sequence[StoredSection]) -> list[str]:
@@ -35,7 +35,7 @@ def _producers(subject: Subject) -> list[str]:
 def _short(producer: str) -> str:
     """Name, version, and those flags that change what can be seen."""
     name = re.split(r" -|\s*\(https?:", producer)[0]
-    flags = dict.fromkeys(_TOLD_FLAGS.findall(producer))
+    flags = dict.fromkeys(_SHOWN_FLAGS.findall(producer))
     return " ".join([name, *list(flags)])
 
 

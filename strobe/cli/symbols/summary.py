@@ -62,6 +62,8 @@ _MACHO_KINDS = {1: "object file", 2: "program", 6: "shared library", 8: "plugin"
 
 @dataclass(frozen=True)
 class Group:
+    """Functions of one namespace, class or package: how many, and the size of their code."""
+
     name: str
     functions: int
     code_bytes: int

@@ -67,9 +67,9 @@ def _asked(arguments: dict[str, Any]) -> Join:
 
     given = arguments["join"]
     if ("before" in given) == ("after" in given):
-        told = "both" if "before" in given else "neither"
+        found = "both" if "before" in given else "neither"
         facts = {"reason": "the other event is before or after", "valid": "before or after, a condition"}
-        raise failure("bad_value", field="join", value=told, **facts)
+        raise failure("bad_value", field="join", value=found, **facts)
     for name in _ELSE:
         if name in arguments:
             facts = {

@@ -10,6 +10,7 @@ from strobe.mcp.tools.parameters import SESSION_ID
 
 
 def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
+    """`success`. Raises session_not_found, session_running."""
     context.sessions().delete(arguments["sessionId"])
     return {"success": True}
 

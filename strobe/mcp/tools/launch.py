@@ -59,6 +59,8 @@ _PARAMETERS = Record(
 
 
 def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
+    """The session: `sessionId`, `pid`, what is recorded, and with `wait` what happened. Raises as
+    SessionManager.launch."""
     session = _launched(arguments, context)
     applied = session.pending_patterns_applied
     answer: dict[str, Any] = {"sessionId": session.id, "pid": session.pid}

@@ -14,6 +14,7 @@ _ENVELOPE_BYTES = 100
 
 
 def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
+    """`sessions`, the newest first, as many as an answer has room for."""
     newest_first = sorted(context.sessions().list(), key=lambda item: item.started_at, reverse=True)
     sessions = [_wire(item) for item in newest_first]
     shown = results.fitting(sessions, ANSWER_BYTES - _ENVELOPE_BYTES)

@@ -37,6 +37,7 @@ _NO_LOGPOINT = "'{label}' is a probe without a message, and stays: probes.remove
 
 
 def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
+    """`logpoints`: those that are active now, each with its places. Raises session_not_found, and as Session.trace."""
     session = context.sessions().get(arguments["sessionId"])
     asked = [_probe(one, f"add[{index}]") for index, one in enumerate(arguments.get("add", []))]
     gone = arguments.get("remove", [])

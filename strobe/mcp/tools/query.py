@@ -146,6 +146,7 @@ _PARAMETERS = Record(
 
 
 def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
+    """A page of events, or what is asked of them in its place; within `maxTokens`. Raises as Session.query."""
     session = context.sessions().get(arguments["sessionId"])
     wanted = event_filter(arguments)
     if "inside" in arguments:

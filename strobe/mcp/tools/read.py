@@ -48,6 +48,7 @@ _PARAMETERS = Record(
 
 
 def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
+    """`results`: of each target its value, or why there is none. Raises as VariableReader.read and Session.poll."""
     from strobe.values.reading import ReadTarget
 
     wanted = arguments["targets"]

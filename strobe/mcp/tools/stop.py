@@ -11,6 +11,7 @@ from strobe.mcp.tools.parameters import SESSION_ID
 
 
 def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
+    """`success`, and `eventsCollected`: how many events the session had. Raises session_not_found."""
     session = context.sessions().get(arguments["sessionId"])
     collected = session.stop(retain=arguments.get("retain", False))
     answer: dict[str, Any] = {"success": True, "eventsCollected": collected}

@@ -133,6 +133,8 @@ _PARAMETERS = Record(
 
 
 def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
+    """What is active now, or staged for the next launch; with `wait` also what happened then. Raises as Session.trace
+    and SessionManager.stage."""
     asked = _request(arguments)
     for field in ("where", "stack") if not asked.add else ():
         if field not in arguments:

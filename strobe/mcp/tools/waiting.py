@@ -240,11 +240,13 @@ def _shown(value: Any) -> str:
 
 def _events(session: Session) -> dict[str, Any]:
     """The first and the last ones; of those with watches where there are any."""
-    is_told = session.timeline.probe_totals() != []  # probeEvents has the others
+    has_probes = session.timeline.probe_totals() != []  # probeEvents has the others
     first = [
-        event for event in session.query(replace(ANY_CALL, limit=_LOOKED_AT)).events if not is_told or _is_call(event)
+        event
+        for event in session.query(replace(ANY_CALL, limit=_LOOKED_AT)).events
+        if not has_probes or _is_call(event)
     ]
-    last = [event for event in session.last(ANY_CALL, _LOOKED_AT) if not is_told or _is_call(event)]
+    last = [event for event in session.last(ANY_CALL, _LOOKED_AT) if not has_probes or _is_call(event)]
     watched = any(event.watch_values for event in (*first, *last))
     beginning = list(islice((event for event in first if event.watch_values or not watched), _FIRST))
     known = {event.id for event in beginning}

@@ -67,6 +67,7 @@ _PARAMETERS = Record(
 
 
 def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
+    """`results`: of each target what was written and what it was, or why it was not. Raises as VariableWriter.write."""
     from strobe.values.write.writing import WriteTarget
 
     wanted = arguments["targets"]

@@ -26,10 +26,10 @@ def stack_values(
     """`stack`: its frames as text, the innermost first, without those in the middle of many. `variables`: those of its
     first frames that have some: [{"frame": number in `stack`, "values": {name: text}}]."""
 
-    def told(words: Sequence[int]) -> Sequence[str]:
+    def named(words: Sequence[int]) -> Sequence[str]:
         return names(Block(_abi.EXTRA_STACK, stack.status, 0, 0, words))
 
-    frames = list(told(stack.words))
+    frames = list(named(stack.words))
     variables, number = [], 0
     ends_early = stack.status in (_abi.STACK_UNKNOWN, _abi.STACK_UNREADABLE)  # which a last line says
     for frame, calls in zip(stack.frames, variables_of(stack, modules, resolver, printers), strict=True):
@@ -37,7 +37,7 @@ def stack_values(
             frames[number] = hex(frame.pc)  # code that was made at run time, or none
         inside = range(number, min(len(frames), _INNERMOST))
         variables += [{"frame": at, "values": own} for at, own in zip(inside, calls, strict=False) if own]
-        number += len(told([frame.word])) - ends_early
+        number += len(named([frame.word])) - ends_early
     left_out = len(frames) - _INNERMOST - _OUTERMOST
     shown = frames if left_out <= 1 else [*frames[:_INNERMOST], f"… {left_out} more", *frames[-_OUTERMOST:]]
     return {"stack": shown} | ({"variables": variables} if variables else {})

@@ -52,7 +52,9 @@ class Journal(Protocol):
     def add_event(self, event_type: str, text: str) -> int:
         """The number of a new event of the host."""
 
-    def note_poll(self, poll: PollRecord) -> None: ...
+    def note_poll(self, poll: PollRecord) -> None:
+        """Keeps what is known of a poll now."""
+
     def poll_end(self) -> PollEnd:
         """Why a poll ends that cannot go on."""
 

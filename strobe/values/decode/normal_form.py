@@ -71,7 +71,7 @@ def _collection(raw: Any) -> Normal:
         case Pairs():
             return Entries(list(raw), raw.total)
         case Rows():
-            return Elements([item for item in raw if not _is_told(item)], raw.total)
+            return Elements([item for item in raw if not _is_problem(item)], raw.total)
         case Tuple() | list() | tuple():
             return Elements(raw, len(raw))
         case dict():
@@ -79,7 +79,7 @@ def _collection(raw: Any) -> Normal:
     raise Undecided(f"a value of an unknown kind: {type(raw).__name__}")
 
 
-def _is_told(item: Any) -> bool:
+def _is_problem(item: Any) -> bool:
     """Why there are no more elements, at their end."""
     return isinstance(item, Problem)
 

@@ -19,7 +19,7 @@ from strobe.symbols.types.model import Pointer as PointerType
 from strobe.values.language import terms
 from strobe.values.language.callers import called_by, named_caller
 from strobe.values.language.loading import characters, loaded, size_of
-from strobe.values.language.roots import CALLER, FACTS, HIT, RETURN, SPECIAL, TIME, TOLD, Roots, session_time
+from strobe.values.language.roots import CALLER, FACTS, HIT, OF_PLACE, RETURN, SPECIAL, TIME, Roots, session_time
 from strobe.values.language.terms import Float, Literal, Number, Row, Term, Text, constant, joined, steps
 from strobe.values.language.texts import TEXT_SIGNS, by_thread_name, compared_texts, text_of_entry, thread_name_rows
 from strobe.values.lookup import expression as paths
@@ -204,7 +204,7 @@ class Compiler(ABC):
     def _kept(self, of: syntax.Expression) -> Number | Float:
         """What `of` was at the entry of the call: calculated then, kept, and taken from there at the return."""
         if not self._at_return or self._entry is None:
-            function = self.roots.told("$function") or "f"
+            function = self.roots.of_place("$function") or "f"
             reason = f"$entry is known at returns: a probe of {function}:return has it, and one of {function} what"
             raise ExpressionError(of.at, f"{reason} the call is given")
         inner = type(self)(self.scope, self._entry)
@@ -230,8 +230,8 @@ class Compiler(ABC):
             return Number(steps(("FACT", 0, _abi.FACT_HIT, 0)))
         if name == TIME:
             return session_time()
-        if name in TOLD and (told := self.roots.told(name)) is not None:
-            return constant(told) if isinstance(told, int) else Literal(told.encode("utf-8", "surrogateescape"))
+        if name in OF_PLACE and (value := self.roots.of_place(name)) is not None:
+            return constant(value) if isinstance(value, int) else Literal(value.encode("utf-8", "surrogateescape"))
         if name == CALLER:
             return Number(steps(("FACT", 0, _abi.FACT_CALLER, 0)), Kind.UNSIGNED_LONG)
         try:

@@ -14,8 +14,8 @@ RETURN = "$return"
 CALLER = "$caller"
 HIT, TIME = "$hit", "$time"
 FACTS = {"$thread": _abi.FACT_THREAD, "$depth": _abi.FACT_DEPTH, "$pid": _abi.FACT_PID}
-TOLD = ("$function", "$file", "$line")
-SPECIAL = (RETURN, "$entry", "$changed", "$threadName", CALLER, HIT, TIME, *FACTS, *TOLD)
+OF_PLACE = ("$function", "$file", "$line")
+SPECIAL = (RETURN, "$entry", "$changed", "$threadName", CALLER, HIT, TIME, *FACTS, *OF_PLACE)
 
 
 class Roots(Protocol):
@@ -39,7 +39,7 @@ class Roots(Protocol):
     def module(self) -> str:
         """The path of the file whose code it is; "" where there is none."""
 
-    def told(self, name: str) -> str | int | None:
+    def of_place(self, name: str) -> str | int | None:
         """$function, $file, $line, which are always the same there; None where it is not known."""
 
     def is_member(self, name: str) -> bool:
@@ -68,7 +68,7 @@ class NoRoots:
     def location(self, name: str) -> ValueLocation | None:
         return None
 
-    def told(self, name: str) -> str | int | None:
+    def of_place(self, name: str) -> str | int | None:
         return None
 
     @property

@@ -127,7 +127,7 @@ class AddressScope:
             found.append([(name, f"{_last(calls[outer].name)}::{name}") for name in visible])
         return found
 
-    def told(self, name: str) -> str | int | None:
+    def of_place(self, name: str) -> str | int | None:
         """$function, $file, $line of the instruction; None where that is not known."""
         function = self._module.symbols.function_at(self._address)
         if name == "$function":
@@ -279,7 +279,7 @@ class AddressScope:
         """Which probes have a parameter that only the caller's registers had."""
         if not local.is_parameter or not self._is_outermost(level) or CALLED not in reason:
             return ""
-        name = self.told("$function")
+        name = self.of_place("$function")
         return f"; a probe of {name}, where it begins, has it, and one of {name}:return"
 
     def _is_outermost(self, level: int) -> bool:

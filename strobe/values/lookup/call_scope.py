@@ -39,7 +39,7 @@ class CallScope:
         """Of all that can be asked for, but members of `this`."""
         return [*self._by_name, *([RETURN] if self._values.returned is not None else [])]
 
-    def told(self, name: str) -> str | int | None:
+    def of_place(self, name: str) -> str | int | None:
         """$function, $file, $line: where the function begins; None where that is not known."""
         function = self._values.function
         if function is None:

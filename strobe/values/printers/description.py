@@ -30,6 +30,7 @@ class Layout:
 
     @property
     def kinds(self) -> dict[str, str]:
+        """All keys: name -> kind."""
         return self.needed | self.possible
 
 

@@ -284,6 +284,7 @@ def _loaded(found: Found) -> Steps:
 
 
 def is_float(plain: types.Type) -> bool:
+    """Whether it is a floating-point number, or a complex one. `plain`: without typedefs and qualifiers."""
     return isinstance(plain, types.Scalar) and plain.encoding in (types.Encoding.FLOAT, types.Encoding.COMPLEX)
 
 

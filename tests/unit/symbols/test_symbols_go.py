@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from support.programs import PROGRAMS
+from support.programs import PROGRAMS, require
 
 from strobe.symbols import ElfResolver, Pattern, select, unsafe_reason
 from strobe.symbols.objects.damage import UNREADABLE
@@ -26,9 +26,9 @@ FILES = 100
 
 def assemble(target: Path, magic: str, section: str, text_start: str, *flags: str) -> Path:
     forms = (f"-DMAGIC={magic}", f"-DTABLE={section}", f"-DHEADER_TEXT={text_start}")
-    command = ["gcc", *forms, *flags, "-x", "assembler-with-cpp", str(SOURCE), "-o", str(target)]
+    command = [require("gcc"), *forms, *flags, "-x", "assembler-with-cpp", str(SOURCE), "-o", str(target)]
     subprocess.run(command, check=True, timeout=60, capture_output=True)
-    subprocess.run(["strip", str(target)], check=True, timeout=60)
+    subprocess.run([require("strip"), str(target)], check=True, timeout=60)
     return target
 
 
@@ -60,7 +60,7 @@ def test_a_table_that_does_not_say_where_code_begins(tmp_path: Path) -> None:
 
 def test_go_functions_are_not_hooked_and_c_functions_beside_them_are(tmp_path: Path) -> None:
     app = tmp_path / "app"
-    command = ["gcc", "-no-pie", "-x", "assembler-with-cpp", str(SOURCE), "-o", str(app)]
+    command = [require("gcc"), "-no-pie", "-x", "assembler-with-cpp", str(SOURCE), "-o", str(app)]
     subprocess.run(command, check=True, timeout=60, capture_output=True)
     module = ElfResolver().module(str(app))
     patterns = [Pattern.parse(text) for text in ("main.*", "exported_in_c", "main.(*Server).Serve")]

@@ -86,7 +86,7 @@ def test_names_and_lines_of_cplusplus(flags: str, build_program: BuildProgram) -
 def test_the_build_id_is_that_of_readelf(build_program: BuildProgram) -> None:
     program = build_program("symbols/naming", "-O0", "-Wl,--build-id")
     notes = subprocess.run(
-        ["readelf", "-n", str(program)], capture_output=True, text=True, check=True, timeout=30
+        [programs.require("readelf"), "-n", str(program)], capture_output=True, text=True, check=True, timeout=30
     ).stdout
     assert f"Build ID: {load(program).build_id}" in notes
 
@@ -102,7 +102,15 @@ def test_relative_source_paths_are_made_full(tmp_path: Path) -> None:
     shutil.copy(SOURCES / "first.c", tmp_path / "deep" / "a.c")
     shutil.copy(SOURCES / "second.c", tmp_path / "deep" / "b.c")
     for version in ("4", "5"):
-        command = ["gcc", "-g", f"-gdwarf-{version}", "deep/a.c", "./deep/../deep/b.c", "-o", f"p{version}"]
+        command = [
+            programs.require("gcc"),
+            "-g",
+            f"-gdwarf-{version}",
+            "deep/a.c",
+            "./deep/../deep/b.c",
+            "-o",
+            f"p{version}",
+        ]
         subprocess.run(command, cwd=tmp_path, check=True, timeout=60)
         files = [f.source_file for f in named(load(tmp_path / f"p{version}"), "helper")]
         assert sorted(files, key=str) == [str(tmp_path / "deep" / "a.c"), str(tmp_path / "deep" / "b.c")]
@@ -221,7 +229,15 @@ def test_rust(build_program: BuildProgram) -> None:
 
 
 def test_split_debug_information_is_announced(tmp_path: Path) -> None:
-    command = ["gcc", "-g", "-gsplit-dwarf", str(SOURCES / "first.c"), str(SOURCES / "second.c"), "-o", "split"]
+    command = [
+        programs.require("gcc"),
+        "-g",
+        "-gsplit-dwarf",
+        str(SOURCES / "first.c"),
+        str(SOURCES / "second.c"),
+        "-o",
+        "split",
+    ]
     subprocess.run(command, cwd=tmp_path, check=True, timeout=60)
     symbols = load(tmp_path / "split")
     assert named(symbols, "main") and named(symbols, "helper")
@@ -244,7 +260,9 @@ def test_compression_that_cannot_be_read_is_announced(build_program: BuildProgra
 
 
 def section_offset(program: Path, name: str) -> int:
-    listing = subprocess.run(["readelf", "-SW", str(program)], capture_output=True, text=True, check=True, timeout=30)
+    listing = subprocess.run(
+        [programs.require("readelf"), "-SW", str(program)], capture_output=True, text=True, check=True, timeout=30
+    )
     row = next(line for line in listing.stdout.splitlines() if f" {name} " in line)
     return int(row.partition("]")[2].split()[3], 16)
 

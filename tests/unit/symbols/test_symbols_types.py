@@ -226,7 +226,7 @@ def test_a_declared_type_is_the_one_that_another_unit_defines(flags: str, tmp_pa
     }
     for name, text in sources.items():
         (tmp_path / name).write_text(text)
-    command = ["g++", "-g", *flags.split(), *sources, "-o", "program"]
+    command = [programs.require("g++"), "-g", *flags.split(), *sources, "-o", "program"]
     subprocess.run(command, cwd=tmp_path, check=True, timeout=60)
     types = types_of(tmp_path / "program")
     hidden, nowhere = (field.type.bare.target for field in parts(types, "User").fields)  # type: ignore[attr-defined]
