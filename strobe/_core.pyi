@@ -366,6 +366,9 @@ def result_uses(code: Sequence[tuple[int, bytes]], entries: Sequence[int]) -> by
     """For each of the functions, `entries` ascending, a byte: which registers of its result some direct call's caller
     reads right behind it (1 rax, 2 rdx, 4 xmm0, 8 xmm1). `code`: (address, content) of x86-64 code."""
 
+def instruction_length(code: bytes) -> int:
+    """Bytes of the x86-64 instruction that `code` begins with; 0 where it is none that is known, or cut."""
+
 def argument_stores(code: bytes) -> list[tuple[int, int, int]]:
     """Where the function that begins with this x86-64 code stores its arguments in the frame before its first branch:
     (STROBE_SOURCE_*, the base register as DWARF numbers it: rbp or rsp, offset)."""

@@ -12,6 +12,7 @@
 #include "symbols/code_parts.h"
 #include "symbols/code_rows.h"
 #include "symbols/frame_ranges.h"
+#include "symbols/instruction_length.h"
 #include "symbols/merged_functions.h"
 #include "symbols/result_uses.h"
 #include "symbols/settled_entries.h"
@@ -175,6 +176,13 @@ void add_symbols(py::module_& module) {
     module.def(
         "result_uses", &result_uses, py::arg("code"), py::arg("entries"),
         "Of each of these functions, ascending entries, which registers of its result a direct call's caller reads.");
+    module.def(
+        "instruction_length",
+        [](const py::bytes& code) {
+            const auto content = static_cast<std::string_view>(code);
+            return symbols::instruction_length({reinterpret_cast<const uint8_t*>(content.data()), content.size()});
+        },
+        py::arg("code"), "Bytes of the x86-64 instruction that the code begins with; 0 where it is not known, or cut.");
     module.def("argument_stores", &argument_stores, py::arg("code"),
                "Where the function that begins with this code stores its arguments: (source, base register, offset).");
     module.def("code_parts", &code_parts, py::arg("index"));

@@ -2,15 +2,16 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <optional>
 
+#include "symbols/instruction_length.h"
 #include "symbols/instructions.h"
 
 namespace strobe::symbols {
 
 namespace {
 
-constexpr size_t kCallBytes = 5;
 constexpr uint8_t kCall = 0xe8;
 constexpr int kLooked = 4;  // instructions behind a call
 // Of a result, which of its registers are read behind the call.
@@ -29,22 +30,32 @@ uint8_t uses_behind(std::span<const uint8_t> code) {
     return uses;
 }
 
+// What the calls in one function show. `address`: where it begins; `code` ends where the next function does.
+void add_uses_of(uint64_t address, std::span<const uint8_t> code, std::span<const uint64_t> entries,
+                 std::span<uint8_t> uses) {
+    size_t size = 0;
+    for (size_t at = 0; at < code.size(); at += size) {
+        size = instruction_length(code.subspan(at));
+        if (size == 0) return;
+        if (code[at] != kCall) continue;
+        int32_t distance = 0;
+        std::memcpy(&distance, &code[at + 1], sizeof distance);
+        const uint64_t target = address + at + size + static_cast<uint64_t>(static_cast<int64_t>(distance));
+        const auto found = std::ranges::lower_bound(entries, target);
+        if (found == entries.end() || *found != target) continue;
+        uses[static_cast<size_t>(found - entries.begin())] |= uses_behind(code.subspan(at + size));
+    }
+}
+
 }  // namespace
 
 void add_result_uses(uint64_t address, std::span<const uint8_t> code, std::span<const uint64_t> entries,
                      std::span<uint8_t> uses) {
-    const uint8_t* const begin = code.data();
-    const uint8_t* const end = begin + code.size();
-    for (const uint8_t* at = begin; end - at > static_cast<std::ptrdiff_t>(kCallBytes); ++at) {
-        at = static_cast<const uint8_t*>(std::memchr(at, kCall, static_cast<size_t>(end - at)));
-        if (at == nullptr || end - at <= static_cast<std::ptrdiff_t>(kCallBytes)) return;
-        int32_t distance = 0;
-        std::memcpy(&distance, at + 1, sizeof distance);
-        const uint64_t behind = address + static_cast<uint64_t>(at - begin) + kCallBytes;
-        const uint64_t target = behind + static_cast<uint64_t>(static_cast<int64_t>(distance));
-        const auto found = std::ranges::lower_bound(entries, target);
-        if (found == entries.end() || *found != target) continue;
-        uses[static_cast<size_t>(found - entries.begin())] |= uses_behind({at + kCallBytes, end});
+    const uint64_t end = address + code.size();
+    for (auto entry = std::ranges::lower_bound(entries, address); entry != entries.end() && *entry < end; ++entry) {
+        const auto next = std::next(entry);
+        const uint64_t behind = next == entries.end() ? end : std::min(*next, end);
+        add_uses_of(*entry, code.subspan(*entry - address, behind - *entry), entries, uses);
     }
 }
 

@@ -106,3 +106,25 @@ def test_no_use_is_found_that_objdump_does_not_show(subject: str, build_program:
     possible = sum("rax" in found for found in expected.values())
     print(f"{subject}: {seen} of {possible} results in rax, of {len(entries)} targets")
     assert seen >= 0.8 * possible - FEW
+
+
+FIRST, SECOND, THIRD = 0x1000, 0x1010, 0x1020  # where three functions begin
+
+
+def test_bytes_within_an_instruction_are_no_call() -> None:
+    """mov $0x...e8, %rax: what looks like a call of the third function, and test %eax, %eax behind it."""
+    call = b"\xe8" + (THIRD - (FIRST + 2 + 5)).to_bytes(4, "little") + b"\x85\xc0\xc3"
+    assert uses_of(b"\x48\xb8" + call + b"\xc3") == [0, 0, 0]
+    at = FIRST + 1
+    assert uses_of(b"\x90\xe8" + (THIRD - (at + 5)).to_bytes(4, "little") + b"\x85\xc0\xc3") == [0, 0, 1]
+
+
+def test_the_next_function_is_not_what_a_caller_does() -> None:
+    """A call that does not return is the last thing of its function; the next one begins with push %rax."""
+    at = SECOND - 5
+    code = b"\x90" * (at - FIRST) + b"\xe8" + (THIRD - SECOND).to_bytes(4, "little") + b"\x50\x58\xc3"
+    assert uses_of(code) == [0, 0, 0]
+
+
+def uses_of(code: bytes) -> list[int]:
+    return list(result_uses([(FIRST, code.ljust(0x40, b"\xcc"))], [FIRST, SECOND, THIRD]))

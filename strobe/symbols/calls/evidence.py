@@ -17,6 +17,7 @@ from strobe.symbols.calls.optimization import (
     shows_convention,
 )
 from strobe.symbols.calls.prototypes import Prototype, Prototypes
+from strobe.symbols.calls.replacements import Replacements, is_removal_marked
 from strobe.symbols.calls.system_v import Shape, Sources, result_sources
 from strobe.symbols.dwarf.debug_info import DebugInfo
 from strobe.symbols.dwarf.dies import Doubt
@@ -35,6 +36,7 @@ class Evidence:
         self._prototypes = prototypes
         self._unoptimized: dict[int, bool] = {}  # by unit
         self._code = ModuleCode(functions)
+        self._replacements = Replacements()
         self._conventions = Conventions(debug_info, functions, prototypes)
 
     def certain(self, row: SignatureRow, prototype: Prototype) -> Sequence[Sources | None]:
@@ -58,11 +60,15 @@ class Evidence:
             and self._shows_no_optimization(row, producer)
         ):
             return assigned
-        found = zip(row.parameters, seen, assigned, strict=True)
-        return [
+        found = [
             sources if sources and (entry.confirms(sources) or self._is_stored(row, parameter, sources)) else None
-            for parameter, entry, sources in found
+            for parameter, entry, sources in zip(row.parameters, seen, assigned, strict=True)
         ]
+        if row.low is not None and self._functions.is_open(row.low):
+            return found
+        types = [passed.type for passed in prototype.passed]
+        is_marked = is_removal_marked(producer)
+        return self._replacements.certain(types, prototype.shapes, found, row.language or "c", is_marked)
 
     def keeps_result(self, row: SignatureRow, address: int, result: Shape | None) -> bool:
         """LLVM leaves out results that nobody uses, and those that are always the same, of functions that nobody else

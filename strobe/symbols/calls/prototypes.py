@@ -27,7 +27,7 @@ class PassedType:
     def __init__(self, type_: Type, shown: ValueType, shape: Shape | None, is_promoted: bool) -> None:
         self.shape = shape
         self.is_promoted = is_promoted
-        self._type = type_
+        self.type = type_
         self._shown = shown
         self._at: dict[Sources | None, AsPassed] = {}
 
@@ -39,7 +39,7 @@ class PassedType:
 
     def _as_passed(self, sources: Sources | None) -> AsPassed:
         kind, shape = self._shown, self.shape
-        captures = of_parameter(self._type, shape, sources)
+        captures = of_parameter(self.type, shape, sources)
         register = sources[0] if sources and sources[0] < INTEGER_REGISTERS else None
         if shape is not None and shape.passing is Passing.REFERENCE:
             return ValueType(ValueKind.REFERENCE, 8, kind.name), register, captures

@@ -1,19 +1,23 @@
 """Functions that only their own file can call, in what LLVM optimized: results are there where a caller uses them,
-parameters where the function puts them in its frame, and nothing is said of the others. And what gcc compiled for
-Microsoft's convention is not read as if it were for System V's."""
+parameters where the function puts them in its frame, and nothing is said of the others, nor of what LLVM passes in a
+parameter's place. And what gcc compiled for Microsoft's convention is not read as if it were for System V's."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.sessions import Launch, all_events, text
+from support import programs, typed
+from support.sessions import Launch, all_events, status, text
 
 from strobe.model import EventFilter, TextMatch
 from strobe.session import Session
 
 ROUNDS = 10
+LTO = ("-flto", "-fuse-ld=lld")
+CALL = re.compile(r"[<>] \w+")
 
 
 def returned(session: Session, function: str) -> list[object]:
@@ -56,3 +60,44 @@ def test_a_register_that_two_conventions_share_says_nothing(
         shown = given(session, function)
         assert len(shown) == 1
         assert all(value in (None, right) for value, right in zip(shown[0], values, strict=False))
+
+
+@pytest.mark.parametrize("flags", [("-O1",), ("-O2",), ("-O3",), ("-Os",), ("-O2", *LTO), ("-O3", *LTO)])
+@pytest.mark.parametrize("compiler", ["clang", "gcc"])
+def test_what_replaced_a_parameter_is_not_shown(
+    build_program: Callable[..., Path], launch: Launch, compiler: str, flags: tuple[str, ...]
+) -> None:
+    if "-flto" in flags and compiler == "clang":
+        programs.require("ld.lld")
+    used = flags if compiler == "clang" else [flag for flag in flags if "lld" not in flag]
+    seen = shown(launch, build_program("replaced", *used, compiler=compiler), "*")
+    if compiler == "clang":
+        assert re.fullmatch(r"> sum\(pair=0x.*, more=101\)", seen["> sum"])
+
+
+@pytest.mark.parametrize("flags", [("-Copt-level=2",), ("-Copt-level=3",), ("-Copt-level=3", "-Clto=fat")])
+def test_what_replaced_a_reference_of_rust_is_not_shown(
+    build_program: Callable[..., Path], launch: Launch, flags: tuple[str, ...]
+) -> None:
+    seen = shown(launch, build_program("replaced_rust", *flags), "replaced_rust::*")
+    assert re.fullmatch(r"> sum\(pair=0x.*, more=5\)", seen["> sum"])
+
+
+def shown(launch: Launch, program: Path, pattern: str) -> dict[str, str]:
+    """What is shown of each call, by "> sum" and "< sum"; every value is the one that the program tells."""
+    session = launch(program, patterns=[pattern])
+    assert status(session) == 0
+    told, seen = by_call(typed.told(session)), by_call(typed.seen(session))
+    wrong = [
+        f"{told[call]}\n{line}" for call, line in seen.items() if call in told and not typed.agrees(told[call], line)
+    ]
+    assert not wrong, "\n".join(wrong)
+    return seen
+
+
+def by_call(lines: list[str]) -> dict[str, str]:
+    return {
+        found[0]: found[0] + re.sub(r"^[^ (]*", "", line[found.end() :])
+        for line in lines
+        if (found := CALL.match(line))
+    }

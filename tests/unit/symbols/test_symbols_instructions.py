@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from support import programs
 
+from strobe._core import instruction_length
 from strobe.symbols import ElfResolver
-from strobe.symbols.objects.instructions import around, instruction_length
+from strobe.symbols.objects.instructions import around
 
 BuildProgram = Callable[..., Path]
 ROW = re.compile(r"\s*([0-9a-f]+):\t((?:[0-9a-f]{2} )+)\s*(.*)")
