@@ -146,4 +146,11 @@ def _copy_range(reader: int, writer: int, start: int, end: int) -> None:
     for offset in range(start, end, _BLOCK_BYTES):
         block = os.pread(reader, min(_BLOCK_BYTES, end - offset), offset)
         if block.count(0) != len(block):
-            os.pwrite(writer, block, offset)
+            _write(writer, block, offset)
+
+
+def _write(writer: int, block: bytes, offset: int) -> None:
+    """All of it: what a disk has room for is written without an error, and only the next attempt has one."""
+    written = 0
+    while written < len(block):
+        written += os.pwrite(writer, block[written:], offset + written)

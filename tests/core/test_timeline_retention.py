@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from support import filesystems
 from support.timelines import PID, WrittenSession
 
 from strobe._core import create_segment
@@ -69,6 +70,15 @@ def test_a_nearly_empty_session_is_small_on_disk(make_session: MakeSession) -> N
     copied = Timeline(session.store, session.session_id, target)
     assert copied.query(EventFilter()).events == session.timeline.query(EventFilter()).events
     copied.close()
+
+
+def test_a_copy_that_the_disk_has_room_for_in_part_is_refused(tmp_path: Path) -> None:
+    source = tmp_path / "segment"
+    source.write_bytes(bytes(1 << 17) + os.urandom(1 << 16))
+    with filesystems.small(tmp_path / "small", 1 << 20) as small:
+        filesystems.fill(small, leave_bytes=1 << 15)
+        with pytest.raises(OSError, match="No space left"):
+            placement.copy_sparse(source, small / "copy")
 
 
 def test_a_segment_is_placed_in_shared_memory_where_there_is_room(
