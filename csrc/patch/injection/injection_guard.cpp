@@ -53,7 +53,7 @@ struct InjectionGuard::Injection {
 
 namespace {
 
-constexpr auto kLongestHeld = std::chrono::seconds(4);     // some tenths of a second mostly, but machines are busy
+constexpr auto kLongestHeld = std::chrono::seconds(20);    // some tenths of a second mostly, but machines are busy
 constexpr auto kLongestRelease = std::chrono::seconds(2);  // Frida has only to be given a processor
 
 }  // namespace
@@ -69,7 +69,7 @@ constexpr std::uint64_t bit(int signal) { return std::uint64_t{1} << (signal - 1
 constexpr std::uint64_t kFaults = bit(SIGSEGV) | bit(SIGBUS) | bit(SIGILL) | bit(SIGFPE) | bit(SIGTRAP) | bit(SIGSYS);
 constexpr std::uint64_t kOfLibrary = bit(32) | bit(33);  // of glibc, for pthread_cancel and setuid
 constexpr auto kLongestCall = std::chrono::milliseconds(20);
-constexpr auto kLongestStanding = std::chrono::seconds(2);  // no other thread waits for it
+constexpr auto kLongestStanding = std::chrono::seconds(10);  // as long as that on busy machines alone
 constexpr auto kBetweenLooks = std::chrono::milliseconds(1);
 constexpr std::size_t kMostVectors = 1 << 14;  // bytes; 11 KB with all of today's extensions
 

@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <fstream>
@@ -19,17 +20,16 @@ namespace {
 
 constexpr std::size_t kMostBytes = 1 << 16;  // of the loader's data, which has some thousand
 
-// Where the loader is; 0 for a static program.
-std::uint64_t loader_base(pid_t process) {
-    std::ifstream file("/proc/" + std::to_string(process) + "/auxv", std::ios::binary);
+}  // namespace
+
+std::uint64_t loader_base(pid_t thread) {
+    std::ifstream file("/proc/" + std::to_string(thread) + "/auxv", std::ios::binary);
     Elf64_auxv_t entry{};
     while (file.read(reinterpret_cast<char*>(&entry), sizeof entry)) {
         if (entry.a_type == AT_BASE) return entry.a_un.a_val;
     }
     return 0;
 }
-
-}  // namespace
 
 pid_t own_number(pid_t thread) {
     std::ifstream file("/proc/" + std::to_string(thread) + "/status");
@@ -50,18 +50,31 @@ LoaderLocks::LoaderLocks(pid_t thread, const ProcessMemory& memory) : memory_(me
     size_ = std::min<std::uint64_t>(data->size, kMostBytes);
 }
 
-std::vector<pid_t> LoaderLocks::owners() const {
+std::vector<LoaderLocks::Taken> LoaderLocks::taken() const {
     std::vector<unsigned char> bytes(size_);
     bytes.resize(size_ == 0 ? 0 : memory_.read(address_, bytes.data(), bytes.size()));
-    std::vector<pid_t> found;
+    std::vector<Taken> found;
     for (std::size_t at = 0; at + sizeof(pthread_mutex_t) <= bytes.size(); at += alignof(pthread_mutex_t)) {
         pthread_mutex_t mutex{};
         std::memcpy(&mutex, bytes.data() + at, sizeof mutex);
         const auto& state = mutex.__data;
         const bool is_taken = state.__owner > 0 && state.__lock != 0 && state.__count != 0;
-        if (state.__kind == PTHREAD_MUTEX_RECURSIVE_NP && is_taken) found.push_back(state.__owner);
+        if (state.__kind == PTHREAD_MUTEX_RECURSIVE_NP && is_taken) found.push_back({address_ + at, state.__owner});
     }
     return found;
+}
+
+std::vector<pid_t> LoaderLocks::owners() const {
+    std::vector<pid_t> found;
+    for (const Taken& lock : taken()) found.push_back(lock.owner);
+    return found;
+}
+
+void LoaderLocks::free_but_of(pid_t owner) const {
+    constexpr pthread_mutex_t kFree = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+    for (const Taken& lock : taken()) {
+        if (lock.owner != owner) memory_.write(lock.address, &kFree, offsetof(__pthread_mutex_s, __kind));
+    }
 }
 
 bool holds_loader_lock(pid_t thread, const ProcessMemory& memory) {

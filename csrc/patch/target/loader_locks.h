@@ -19,11 +19,23 @@ class LoaderLocks {
     // The threads that hold one at this moment, as in the middle of dlopen, dlclose or dl_iterate_phdr; others that
     // load a library wait for them. By their numbers in the process's own PID namespace: see `own_number`.
     std::vector<pid_t> owners() const;
+    // Frees those whose owner is another one: in a forked child, which has none of the other threads. Throws
+    // std::system_error where that cannot be written.
+    void free_but_of(pid_t owner) const;
 
   private:
+    struct Taken {
+        std::uint64_t address;
+        pid_t owner;
+    };
+    std::vector<Taken> taken() const;
+
     const ProcessMemory& memory_;
     std::uint64_t address_ = 0, size_ = 0;  // of the loader's data, which has its locks
 };
+
+// Where the process's dynamic loader is; 0 for a static program. `thread`: any of the process.
+std::uint64_t loader_base(pid_t thread);
 
 // The thread's number in its own PID namespace.
 pid_t own_number(pid_t thread);

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -15,6 +17,7 @@
 #include "patch/target/process_memory.h"
 #include "patch/target/task_state.h"
 #include "patch/target/tracer.h"
+#include "patch/threads/forked_children.h"
 
 namespace strobe {
 
@@ -34,39 +37,9 @@ constexpr auto kForkRuns = std::chrono::microseconds(200);
 constexpr auto kLoads = std::chrono::milliseconds(100);
 constexpr auto kLoaderRuns = std::chrono::microseconds(100);
 constexpr auto kLongestLoaderRun = std::chrono::microseconds(2000);
+constexpr auto kBetweenEvents = std::chrono::microseconds(500);  // that threads which run stand at
 
 enum class Stop : std::uint8_t { kNone, kOurs, kProgramsOwn };
-
-// kNone where it does not stop in time, or has ended: what is seized then is let go of by the end of this thread.
-Stop wait_stopped(pid_t thread, Clock::time_point deadline) {
-    const auto patience = Clock::now() + kUninterruptible;
-    auto next_look = Clock::now() + kBetweenLooks;
-    int status = 0;
-    while (Clock::now() < deadline) {
-        const pid_t found = wait_for_tracee(thread, &status, __WALL | WNOHANG);
-        if (found < 0) return Stop::kNone;
-        if (found == 0) {
-            if (Clock::now() > next_look) {
-                next_look = Clock::now() + kBetweenLooks;
-                const char state = task_state(thread, thread);
-                if (Clock::now() > patience && state == 'D') return Stop::kNone;
-                if (state == 't') status = status_of_stop(thread);
-            }
-            if (status == 0) {
-                std::this_thread::sleep_for(std::chrono::microseconds(20));
-                continue;
-            }
-        }
-        if (!WIFSTOPPED(status)) return Stop::kNone;
-        if (status >> 16 == PTRACE_EVENT_STOP) return WSTOPSIG(status) == SIGTRAP ? Stop::kOurs : Stop::kProgramsOwn;
-        // A signal on its way to the program: its handler is begun, and held there. It would be lost if this process
-        // were killed while it kept the signal.
-        ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr);  // any stop answers the one before
-        ptrace(PTRACE_CONT, thread, nullptr, status >> 16 == 0 ? WSTOPSIG(status) : 0);
-        status = 0;
-    }
-    return Stop::kNone;
-}
 
 // In the middle of fork a thread holds the locks of malloc, for which those that run on would wait.
 bool is_forking(pid_t thread) {
@@ -80,19 +53,14 @@ bool is_forking(pid_t thread) {
 #endif
 }
 
-// As wait_stopped; not in the middle of fork, where that can be helped.
-Stop hold_one(pid_t thread, Clock::time_point deadline) {
-    Stop stop = wait_stopped(thread, deadline);
-    while (stop == Stop::kOurs && is_forking(thread) && Clock::now() + kForkRuns < deadline) {
-        ptrace(PTRACE_CONT, thread, nullptr, nullptr);
-        std::this_thread::sleep_for(kForkRuns);
-        ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr);
-        stop = wait_stopped(thread, deadline);
-    }
-    return stop;
+// Whether one of the threads that the calling thread traces stands at something.
+bool any_stands() {
+    siginfo_t found{};
+    constexpr int kOptions = WSTOPPED | WNOHANG | WNOWAIT | __WALL | __WNOTHREAD;
+    return waitid(P_ALL, 0, &found, kOptions) == 0 && found.si_pid != 0;
 }
 
-// Threads that are traced by this one.
+// Threads that are traced by this one, and those that they make while they run.
 class Stopping {
   public:
     Stopping(const std::vector<pid_t>& threads, Clock::time_point deadline) : deadline_(deadline) {
@@ -103,10 +71,12 @@ class Stopping {
         try {
             memory_.emplace(threads.front());
             loader_.emplace(threads.front(), *memory_);
+            children_.emplace(threads.front(), *memory_);
         } catch (const std::system_error&) {  // it is ending, or its memory may not be read
         }
         for (const pid_t thread : threads) {
-            if (ptrace(PTRACE_SEIZE, thread, nullptr, nullptr) == 0) seized_.push_back(thread);
+            if (ptrace(PTRACE_SEIZE, thread, nullptr, PTRACE_O_TRACEFORK | PTRACE_O_TRACECLONE) == 0)
+                seized_.push_back(thread);
         }
     }
     Stopping(const Stopping&) = delete;
@@ -121,7 +91,7 @@ class Stopping {
         auto run = kLoaderRuns;
         for (hold(); holds_loader() && Clock::now() + run < until; run = std::min(2 * run, kLongestLoaderRun)) {
             let_run(false);
-            std::this_thread::sleep_for(run);
+            run_for(run);
             hold();
         }
     }
@@ -138,17 +108,105 @@ class Stopping {
         held_.clear();
     }
 
+    // After let_run. What they stand at meanwhile, as a child that they have forked, is seen to.
+    void run_for(std::chrono::microseconds time) {
+        const auto until = Clock::now() + time;
+        for (auto left = until - Clock::now(); left.count() > 0; left = until - Clock::now()) {
+            std::this_thread::sleep_for(std::min<Clock::duration>(left, kBetweenEvents));
+            if (any_stands()) look_after();
+        }
+    }
+
   private:
     void hold() {
         for (const pid_t thread : seized_) ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr);
-        for (pid_t& thread : seized_) {
-            const Stop stop = hold_one(thread, deadline_);
-            if (stop == Stop::kOurs) held_.push_back(thread);
+        for (std::size_t at = 0; at < seized_.size(); at++) {  // one that is made meanwhile comes to them
+            const Stop stop = hold_one(seized_[at]);
+            if (stop == Stop::kOurs) held_.push_back(seized_[at]);
             if (stop != Stop::kProgramsOwn) continue;
-            stopped_.push_back(thread);
-            thread = 0;
+            stopped_.push_back(seized_[at]);
+            seized_[at] = 0;
         }
         std::erase(seized_, 0);
+        if (children_) children_->let_go();
+    }
+
+    void look_after() {
+        for (std::size_t at = 0; at < seized_.size(); at++) {
+            int status = 0;
+            const pid_t thread = seized_[at];
+            if (wait_for_tracee(thread, &status, __WALL | WNOHANG) <= 0 || !WIFSTOPPED(status)) continue;
+            if (status >> 16 != PTRACE_EVENT_STOP || WSTOPSIG(status) == SIGTRAP) {
+                go_on(thread, status);
+                continue;
+            }
+            stopped_.push_back(thread);
+            seized_[at] = 0;
+        }
+        std::erase(seized_, 0);
+        if (children_) children_->let_go();
+    }
+
+    // From a stop that is not one of the whole program. A signal on its way to it is delivered: it would be lost if
+    // this process were killed while it kept the signal.
+    void go_on(pid_t thread, int status) {
+        const int event = status >> 16;
+        if (event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_CLONE) note_made(thread);
+        ptrace(PTRACE_CONT, thread, nullptr, event == 0 ? WSTOPSIG(status) : 0);
+    }
+
+    // A thread, or a child.
+    void note_made(pid_t maker) {
+        unsigned long made = 0;
+        if (ptrace(PTRACE_GETEVENTMSG, maker, nullptr, &made) != 0) return;
+        const auto number = static_cast<pid_t>(made);
+        if (TaskStatus(number).number("Tgid:") == TaskStatus(maker).number("Tgid:")) {
+            seized_.push_back(number);
+        } else if (children_) {
+            children_->restore(maker, number);
+        }
+    }
+
+    // kNone where it does not stop in time, or has ended: what is seized then is let go of by the end of this thread.
+    Stop wait_stopped(pid_t thread) {
+        const auto patience = Clock::now() + kUninterruptible;
+        auto next_look = Clock::now() + kBetweenLooks;
+        int status = 0;
+        while (Clock::now() < deadline_) {
+            const pid_t found = wait_for_tracee(thread, &status, __WALL | WNOHANG);
+            if (found < 0) return Stop::kNone;
+            if (found == 0) {
+                if (Clock::now() > next_look) {
+                    next_look = Clock::now() + kBetweenLooks;
+                    const char state = task_state(thread, thread);
+                    if (Clock::now() > patience && state == 'D') return Stop::kNone;
+                    if (state == 't') status = status_of_stop(thread);
+                }
+                if (status == 0) {
+                    std::this_thread::sleep_for(std::chrono::microseconds(20));
+                    continue;
+                }
+            }
+            if (!WIFSTOPPED(status)) return Stop::kNone;
+            if (status >> 16 == PTRACE_EVENT_STOP)
+                return WSTOPSIG(status) == SIGTRAP ? Stop::kOurs : Stop::kProgramsOwn;
+            ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr);  // any stop answers the one before
+            go_on(thread, status);
+            status = 0;
+        }
+        return Stop::kNone;
+    }
+
+    // As wait_stopped; not in the middle of fork, where that can be helped.
+    Stop hold_one(pid_t thread) {
+        Stop stop = wait_stopped(thread);
+        while (stop == Stop::kOurs && is_forking(thread) && Clock::now() + kForkRuns < deadline_) {
+            ptrace(PTRACE_CONT, thread, nullptr, nullptr);
+            std::this_thread::sleep_for(kForkRuns);
+            ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr);
+            stop = wait_stopped(thread);
+        }
+        return stop;
     }
 
     bool holds_loader() const {
@@ -162,6 +220,7 @@ class Stopping {
     Clock::time_point deadline_;
     std::optional<ProcessMemory> memory_;
     std::optional<LoaderLocks> loader_;
+    std::optional<ForkedChildren> children_;
     std::vector<pid_t> seized_, held_;
     std::vector<pid_t> stopped_;  // with the whole program, by a signal: they run again when that does
 };
@@ -195,7 +254,7 @@ void HeldThreads::hold(const std::vector<pid_t>& threads, std::chrono::milliseco
         stopping.hold_outside_loader(std::min(deadline, Clock::now() + kLoads));
         is_over = wait_released(std::min(deadline, Clock::now() + at_once)) || Clock::now() >= deadline;
         stopping.let_run(is_over);
-        if (!is_over) std::this_thread::sleep_for(run);
+        if (!is_over) stopping.run_for(run);
         at_once = kHeldAgain;
     }
 }

@@ -12,12 +12,12 @@ from strobe.capture.task_status import task_ids
 
 log = logging.getLogger(__name__)
 
-_HELD_MS = 2000  # a tenth of a second mostly, but machines are busy
+_HELD_MS = 20_000  # a tenth of a second mostly, but machines are busy
 
 
 @contextlib.contextmanager
 def held(tasks: list[int]) -> Iterator[None]:
-    """These threads stand still, for two seconds at most, and run now and then: the agent may wait for one of them."""
+    """These threads stand still, for 20 seconds at most, and run now and then: the agent may wait for one of them."""
     holding = _core.HeldThreads(tasks, _HELD_MS)
     try:
         yield

@@ -9,15 +9,22 @@ import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 import pytest
+from elftools.elf.elffile import ELFFile
 from support.programs import PROGRAMS
 from support.rounds import rounds, scenario
 from support.sessions import Build
+from support.wait import wait_until
 
+from strobe import _core
+from strobe.capture.task_status import task_ids
 from strobe.model import LaunchSpec, TraceRequest
 from strobe.session import SessionManager
 
+ITS_THREADS = 51
+UNDEFINED = b"\x0f\x0b"  # ud2
 # Not our own child: who waits for it here would be told of its stops.
 STARTS = '"$@" & echo $!; wait $!; echo $?'
 
@@ -62,3 +69,40 @@ def test_no_child_comes_while_the_agent_loads_libraries(
             session.stop()
             process.send_signal(signal.SIGUSR1)
             assert process.communicate(timeout=60)[0] == "0 between, 0 wrong\n"
+
+
+def test_a_child_has_none_of_what_the_agent_has_changed_so_far(build_program: Build, build_plugin: Build) -> None:
+    """Its threads run now and then while the agent comes, however long that takes, and fork then."""
+    command = [build_program("forks_always"), str(build_plugin())]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+            wait_until(lambda: len(task_ids(process.pid)) == ITS_THREADS, "its threads")
+            holding = _core.HeldThreads(sorted(task_ids(process.pid)), 20_000)
+            with Path(f"/proc/{process.pid}/mem").open("r+b", buffering=0) as memory:
+                at = _notifier(process.pid)
+                memory.seek(at)
+                before = memory.read(2)
+                _write(memory, at, UNDEFINED)
+                time.sleep(3)
+                _write(memory, at, before)
+            assert holding.release()
+            process.send_signal(signal.SIGUSR1)
+            assert process.communicate(timeout=60)[0] == "0 wrong\n"
+        finally:
+            process.kill()
+
+
+def _write(memory: IO[bytes], at: int, code: bytes) -> None:
+    memory.seek(at)
+    memory.write(code)
+
+
+def _notifier(pid: int) -> int:
+    """What the dynamic linker calls when libraries come and go, which only children do here."""
+    lines = [line.split() for line in Path(f"/proc/{pid}/maps").read_text().splitlines()]
+    base, path = next((int(line[0].split("-")[0], 16), line[-1]) for line in lines if "/ld-linux" in line[-1])
+    with Path(path).open("rb") as file:
+        (symbol,) = ELFFile(file).get_section_by_name(".dynsym").get_symbol_by_name("_dl_debug_state")
+        return base + int(symbol["st_value"])
