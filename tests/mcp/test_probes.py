@@ -93,18 +93,17 @@ def test_staged_probes_hold_from_main_on(wire: Wire, build_program: Build) -> No
 
 
 def test_on_a_program_that_runs(wire: Wire, build_program: Build) -> None:
-    program = str(build_program("waits_blocked", "-O0"))
-    session = wire.good("debug_launch", command=program, args=["unblocked"], projectRoot=ROOT)
-    line = f"waits_blocked.c:{line_of('waits_blocked.c', 'sum += step(i)')}"
+    session = wire.good("debug_launch", command=str(build_program("adds", "-O0")), projectRoot=ROOT)
+    line = f"adds.c:{line_of('adds.c', '/* adds */')}"
     answer = wire.good(
         "debug_trace",
         sessionId=session["sessionId"],
-        probes={"add": [{"at": line, "show": ["i", "sum"]}]},
-        wait={"until": "event", "match": "i > 20", "timeoutMs": 20000},
+        probes={"add": [{"at": line, "show": ["number", "gSum"]}]},
+        wait={"until": "event", "match": "number > 2", "timeoutMs": 20000},
     )
     (placed,) = answer["probes"]
     assert placed["places"] == 1
-    assert answer["event"]["values"]["i"] > 20
+    assert answer["event"]["values"]["number"] == 3
 
 
 def test_a_value_is_asked_for_by_its_text(wire: Wire, build_program: Build) -> None:
