@@ -32,6 +32,7 @@ constexpr auto kBetweenLooks = std::chrono::milliseconds(2);
 constexpr auto kHeldFirst = std::chrono::milliseconds(300);
 constexpr auto kHeldAgain = std::chrono::milliseconds(100);
 constexpr auto kFirstRun = std::chrono::milliseconds(2);
+constexpr auto kLongestRun = std::chrono::milliseconds(128);  // whoever lets go of them waits for its end
 constexpr auto kForkRuns = std::chrono::microseconds(200);
 // What others are about to do takes a lock of the dynamic loader: a thread that has it runs until it has not.
 constexpr auto kLoads = std::chrono::milliseconds(100);
@@ -250,7 +251,7 @@ void HeldThreads::hold(const std::vector<pid_t>& threads, std::chrono::milliseco
     Stopping stopping(threads, deadline);
     bool is_over = false;
     auto at_once = kHeldFirst;
-    for (auto run = kFirstRun; !is_over; run *= 2) {
+    for (auto run = kFirstRun; !is_over; run = std::min(2 * run, kLongestRun)) {
         stopping.hold_outside_loader(std::min(deadline, Clock::now() + kLoads));
         is_over = wait_released(std::min(deadline, Clock::now() + at_once)) || Clock::now() >= deadline;
         stopping.let_run(is_over);
