@@ -40,9 +40,9 @@ _MISSING = re.compile(r"-fuse-ld=\w+(?=')|libclang_rt\.[\w.-]+|(?<=cannot find )
 
 def require(tool: str) -> str:
     """Full path of a program that a test needs. Without it the test is skipped; in CI it fails, for CI installs it."""
-    path = shutil.which(tool) or next(map(str, sorted(Path("/usr/lib").glob(f"llvm-*/bin/{tool}"))), None)
     # Debian keeps some tools of LLVM there alone
-    return path or lack(f"{tool} is not installed")
+    of_llvm = os.pathsep.join(map(str, sorted(Path("/usr/lib").glob("llvm-*/bin"))))
+    return shutil.which(tool) or shutil.which(tool, path=of_llvm) or lack(f"{tool} is not installed")
 
 
 def lack(reason: str) -> NoReturn:
