@@ -25,6 +25,7 @@ CHANGES = 10_000 if IS_LONG else short(100, 40)
 LOADS = 1000 if IS_LONG else 300
 WARM_UP = 60
 HEAP_KB = 512  # by which the agent's heap may grow at any moment
+LONGEST_WAIT_S = 1800 if IS_LONG else 120
 CALLS = 1000  # of the library's function each time
 MOST_KB = 2048
 HOST_KB = 8192  # caches of SQLite fill up; a KB for each change would be more
@@ -106,7 +107,7 @@ def test_libraries_that_no_pattern_matches(
     store = Store(strobe_home)
 
     def wait_for(loads: int) -> None:
-        wait_until(lambda: len(store.loads(session.id)) >= loads, f"{loads} libraries", 100)
+        wait_until(lambda: len(store.loads(session.id)) >= loads, f"{loads} libraries", LONGEST_WAIT_S)
 
     wait_for(500)
     before = own_kb(session.pid)
@@ -122,7 +123,7 @@ def wait_for_loads(session: Session, count: int) -> None:
         found = totals(session).get("plugin_run")
         return found.count // CALLS if found else 0
 
-    wait_until(lambda: loads() >= count, f"the library to be loaded {count} times", 1800 if IS_LONG else 120)
+    wait_until(lambda: loads() >= count, f"the library to be loaded {count} times", LONGEST_WAIT_S)
 
 
 @pytest.mark.long
