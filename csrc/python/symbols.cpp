@@ -71,6 +71,8 @@ py::dict merged(const SymbolTable& table, const dwarf::Index* index, const std::
     columns["flags"] = column(made.flags);
     columns["die"] = column(made.dies);
     columns["path"] = py::bytes(made.paths);
+    columns["shared_name"] = py::bytes(made.shared_names);
+    columns["sharing"] = column(made.sharing);
     return columns;
 }
 

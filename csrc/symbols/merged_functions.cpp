@@ -1,10 +1,12 @@
 #include "symbols/merged_functions.h"
 
 #include <algorithm>
+#include <cctype>
 #include <optional>
 #include <span>
 #include <tuple>
 
+#include "demangle/demangle.h"
 #include "dwarf/functions/names.h"
 #include "names/raw_name.h"
 #include "symbols/readable_name.h"
@@ -60,14 +62,30 @@ std::string function_name(std::optional<std::string_view> symbol, const CodeRow*
     return row == nullptr ? readable_name(*symbol) : clearest_name(row->name, symbol.value_or(""));
 }
 
+// A name by which two spellings of one function are equal, and two functions are not: `f(int)` and `f(unsigned int)`.
+std::string own_name(std::string_view raw_name) {
+    const std::string bare(names::without_clone(raw_name));
+    const auto text = demangle::demangled(bare);
+    return std::string(text ? names::without_rust_hash(*text) : std::string_view(bare).substr(underscores(bare)));
+}
+
+// Constructors and destructors have several symbols: `_ZN1AC1Ev`, `_ZN1AC2Ev`.
+bool is_variant(std::string_view one, std::string_view other) {
+    if (one.size() != other.size()) return false;
+    const auto [at, at_other] = std::ranges::mismatch(one, other);
+    return at != one.begin() && at != one.end() && (at[-1] == 'C' || at[-1] == 'D') && std::isdigit(*at) != 0 &&
+           std::equal(std::next(at), one.end(), std::next(at_other));
+}
+
 void append(std::string& strings, std::string_view text) { strings.append(text).push_back('\0'); }
 
 class Merger {
   public:
     explicit Merger(const MergeInput& input) : input_(input), places_(input.files.size(), kNoFile) {}
 
-    // What lies at one address; `row` null: debug information has nothing there.
-    void add(Same same, const CodeRow* row) {
+    // What lies at one address; no rows: debug information has nothing there.
+    void add(Same same, std::span<const CodeRow> rows) {
+        const CodeRow* const row = rows.empty() ? nullptr : rows.data();
         std::optional<std::string_view> symbol;
         bool is_public = false;
         if (!same.empty()) {
@@ -85,12 +103,37 @@ class Merger {
         std::string_view raw_name = symbol ? *symbol : row->linkage_name;
         append(columns_.names, name);
         append(columns_.raw_names, raw_name.empty() ? name : raw_name);
+        if (row != nullptr) add_shared(same, rows, raw_name.empty() ? name : raw_name);
         add_place(same, row);
     }
 
     FunctionColumns take() { return std::move(columns_); }
 
   private:
+    // The other names of what lies at the address of the function that is being added.
+    void add_shared(Same same, std::span<const CodeRow> rows, std::string_view raw_name) {
+        std::vector<std::string_view> others;
+        const auto note = [&](std::string_view name) {
+            const bool is_other = !name.empty() && name != raw_name && !is_variant(name, raw_name);
+            if (is_other && !names::is_adjuster(name) && std::ranges::find(others, name) == others.end())
+                others.push_back(name);
+        };
+        for (const TableFunction& symbol : same) note(symbol.name);
+        for (const CodeRow& row : rows.subspan(1))
+            if (row.name != rows[0].name || row.linkage_name != rows[0].linkage_name)
+                note(row.linkage_name.empty() ? row.name : row.linkage_name);
+        if (others.empty()) return;
+        std::vector<std::string> told = {own_name(raw_name)};
+        for (const std::string_view other : others) {
+            std::string own = own_name(other);
+            if (std::ranges::find(told, own) != told.end()) continue;
+            const std::string readable = readable_name(other);
+            append(columns_.shared_names, readable == readable_name(raw_name) ? own : readable);
+            columns_.sharing.push_back(columns_.addresses.size());
+            told.push_back(std::move(own));
+        }
+    }
+
     void add_place(Same same, const CodeRow* row) {
         uint64_t size = 0;
         uint8_t flags = 0;
@@ -145,8 +188,9 @@ FunctionColumns merged_functions(MergeInput input) {
         const uint64_t address = has_row ? row->address : symbol->address;
         const auto first = symbol;
         while (symbol != symbols.end() && symbol->address == address) ++symbol;
-        merger.add({first, symbol}, has_row ? &*row : nullptr);
+        const auto first_row = row;
         while (row != input.code.end() && row->address == address) ++row;
+        merger.add({first, symbol}, {first_row, row});
     }
     return merger.take();
 }

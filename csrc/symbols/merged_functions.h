@@ -38,6 +38,9 @@ struct FunctionColumns {
     std::vector<uint32_t> files, lines;  // index in `paths`, or kNoFile; kNoLine
     std::vector<uint8_t> flags;
     std::string paths;  // each once
+    // Other names of functions that share their code: the compiler or the linker folded them, or they are aliases.
+    std::string shared_names;
+    std::vector<uint64_t> sharing;  // of each, the index of the function
 };
 
 // Of several symbols at one address, the one counts that debug information names, save where others call the function

@@ -69,6 +69,15 @@ class FunctionTable(Sequence[FunctionSymbol]):
         return names.scoped_all(self.names) if kept is None else columns.strings(kept)
 
     @cached_property
+    def shared(self) -> list[tuple[str, int]]:
+        """Other names of functions whose code is that of one in the table, each with the number of that one: the
+        compiler or the linker folded identical functions, or they are aliases."""
+        if "sharing" not in self.columns:
+            return []
+        names_ = columns.strings(self.columns["shared_name"])
+        return list(zip(names_, columns.words(self.columns["sharing"]), strict=True))
+
+    @cached_property
     def source_paths(self) -> list[str]:
         """All source files, each once."""
         return columns.strings(self.columns["path"])

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from strobe.errors import enumerated, failure
 from strobe.model import FunctionSymbol
+from strobe.symbols.function_table import FunctionTable
 from strobe.symbols.module_symbols import ModuleSymbols
 from strobe.symbols.select.never_hooked import is_start_code
 
@@ -51,6 +52,31 @@ def partly_inlined_warning(sites: dict[str, int]) -> Iterator[str]:
             f"{len(sites)} of the traced functions are partly inlined: calls of their own copies are recorded, those "
             f"where they were inlined are not (with the number of sites): {_listed(Counter(sites))}. Few or no events "
             f"do not mean that these were not called. {_ADVICE}"
+        )
+
+
+def shared_code(functions: Iterable[FunctionSymbol], modules: Iterable[ModuleSymbols]) -> Iterator[str]:
+    """One sentence on those of the functions whose code is that of others, too."""
+    wanted = {(function.module, function.address) for function in functions}
+    shared: dict[str, list[str]] = {}
+    for module in modules:
+        table = module.functions
+        if isinstance(table, FunctionTable):
+            for name, number in table.shared:
+                if (module.path, table.addresses[number]) in wanted:
+                    shared.setdefault(table.names[number], []).append(name)
+    if len(shared) == 1:
+        name, others = next(iter(shared.items()))
+        yield (
+            f"'{name}' has the same code as {enumerated(others, _SHOWN)}, folded by the compiler or the linker, or as "
+            f"an alias: calls of any of them are recorded as '{name}', with its arguments and types."
+        )
+    elif shared:
+        listed = [f"{name} (also {enumerated(others, _SHOWN)})" for name, others in shared.items()]
+        yield (
+            f"{len(shared)} of the traced functions have the same code as others, folded by the compiler or the "
+            "linker, or as aliases: calls of any of them are recorded under the first name, with its arguments and "
+            f"types: {enumerated(listed, _SHOWN)}."
         )
 
 

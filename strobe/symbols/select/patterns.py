@@ -22,7 +22,7 @@ from strobe.limits import PATTERN_CHARACTERS
 from strobe.model import FunctionSymbol
 from strobe.symbols.function_table import FunctionTable
 from strobe.symbols.module_symbols import ModuleSymbols
-from strobe.symbols.names import SCOPE, Unbalanced, check_brackets, scoped
+from strobe.symbols.names import SCOPE, Unbalanced, check_brackets, scoped, scoped_all
 from strobe.symbols.select.allocators import ALLOCATORS, is_allocator
 from strobe.symbols.select.left_out import (
     debug_warning,
@@ -31,6 +31,7 @@ from strobe.symbols.select.left_out import (
     partly_inlined,
     partly_inlined_warning,
     refusal_warnings,
+    shared_code,
 )
 from strobe.symbols.select.linear_regex import LinearRegex, RegexError
 from strobe.symbols.select.nearest import nearest_files, nearest_functions
@@ -206,6 +207,7 @@ def select(patterns: Sequence[Pattern], modules: Sequence[ModuleSymbols]) -> Sel
     selection.functions = list(unique.values())
     selection.partly_inlined = partly_inlined(selection.functions, modules)
     selection.warnings.extend(partly_inlined_warning(selection.partly_inlined))
+    selection.warnings.extend(shared_code(selection.functions, searched))
     named = {pattern.text for pattern in patterns if pattern.is_exact}
     selection.warnings.extend(refusal_warnings(refused, named))
     selection.warnings.extend(_debug_warnings(patterns, selection, modules))
@@ -217,7 +219,7 @@ def matching(pattern: Pattern, modules: Iterable[ModuleSymbols]) -> Iterator[Fun
     """Every function that a pattern means, those that must not be hooked as well."""
     for module in modules:
         if pattern.kind == "name":
-            yield from (module.functions[index] for index in pattern.matching_names(module.scoped_names))
+            yield from (module.functions[index] for index in _matching_names(pattern, module))
         elif pattern.kind == "lib":
             if pattern.matches_library(module.path):
                 yield from (function for function in module.functions if function.exported)
@@ -228,6 +230,16 @@ def matching(pattern: Pattern, modules: Iterable[ModuleSymbols]) -> Iterator[Fun
             yield from (module.functions[index] for index in module.functions.in_files(pattern.matches_file))
         else:
             yield from (function for function in module.functions if pattern.matches_file(function.source_file))
+
+
+def _matching_names(pattern: Pattern, module: ModuleSymbols) -> list[int]:
+    """Numbers of the functions that a name pattern matches, by other names of the same code as well."""
+    found = pattern.matching_names(module.scoped_names)
+    shared = module.functions.shared if isinstance(module.functions, FunctionTable) else []
+    if not shared:
+        return found
+    also = pattern.matching_names(scoped_all([name for name, _ in shared]))
+    return sorted({*found, *(shared[index][1] for index in also)})
 
 
 def _allocators(module: ModuleSymbols) -> Iterator[FunctionSymbol]:
