@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,36 @@ def test_one_call_from_the_question_to_the_answer(wire: Wire, build_program: Bui
     assert [one["values"]["id"] for one in page["events"]] == [14, 15]
     groups = wire.good("debug_query", sessionId=answer["sessionId"], groupBy="$label")["groups"]
     assert {one["value"]: one["count"] for one in groups} == {"late": 3, FREED: 8}
+
+
+def test_few_events_are_all_shown_and_a_stack_once(wire: Wire, build_program: Build) -> None:
+    answer = launch(wire, build_program("pool", "-O0"), {"at": FREED, "stack": 4, "show": ["this->name"]})
+    events = [*answer["probeEvents"]["first"], *answer["probeEvents"]["last"]]
+    assert len(events) == answer["probeTotals"][0]["hits"] == 8 and "notShown" not in answer["probeEvents"]
+    stacks = [event["stack"] for event in events]
+    whole = {event["id"]: event["stack"] for event in events if isinstance(event["stack"], list)}
+    assert 0 < len(whole) < 8 and len({tuple(stack) for stack in whole.values()}) == len(whole)
+    assert all(stack.removeprefix("as ") in whole for stack in stacks if isinstance(stack, str))
+    (step,) = [one for one in answer["nextSteps"] if "select" in one]
+    query = json.loads(step[step.index("{") : step.rindex("}") + 1])
+    page = wire.good("debug_query", **query)
+    assert len(page["events"]) == 8 and page["events"][0]["values"]["this->name"] == "nodes"
+
+
+def test_of_many_events_the_answer_says_how_many_it_does_not_show(wire: Wire, build_program: Build) -> None:
+    look = {"at": "look", "show": ["times"]}
+    answer = launch(wire, build_program("folds", "-g", "-O1"), look, {"at": "choose"})
+    events = [*answer["probeEvents"]["first"], *answer["probeEvents"]["last"]]
+    assert len(events) == 5
+    assert sum(one["hits"] for one in answer["probeTotals"]) == 5 + answer["probeEvents"]["notShown"]
+
+
+def test_long_lines_of_output_are_few(wire: Wire) -> None:
+    answer = wire.good(
+        "debug_launch", command="/usr/bin/seq", args=["-f", "%0250.0f", "1", "40"], projectRoot=ROOT, wait=WAIT
+    )
+    lines = [line["stdout"] for line in answer["output"]]
+    assert 2 <= len(lines) <= 5 and lines[-1].endswith("40") and answer["outputCut"] == "only the last lines"
 
 
 def test_the_place_of_a_probe_is_no_pattern(wire: Wire, build_program: Build) -> None:

@@ -145,8 +145,10 @@ def _after_wait(session_id: str, answer: dict[str, Any]) -> list[str]:
     query = f'debug_query {{"sessionId":"{session_id}",'
     steps = [query + '"function":{"equals":"…"},"verbose":true}: its calls, with arguments']
     if answer.get("probes") and not answer.get("totals"):
-        condition = json.dumps(f"$label == {json.dumps(answer['probes'][0]['label'])}", ensure_ascii=False)
-        steps = [query + f'"where":{condition},"select":["…"]}}: these values of its events']
+        one = (answer.get("probeEvents", {}).get("first") or [answer["probes"][0]])[0]
+        condition = json.dumps(f"$label == {json.dumps(one['label'])}", ensure_ascii=False)
+        names = json.dumps(list(one.get("values", ["…"])), ensure_ascii=False)
+        steps = [query + f'"where":{condition},"select":{names}}}: these values of its events']
     if "stillRunning" in answer["ended"]:
         again = f'debug_trace {{"sessionId":"{session_id}","wait":{{"until":"exit"}}}}'
         steps = [*steps, query + f'"afterEventId":"{answer["cursor"]}"}}: what comes next', f"{again}: keep waiting"]

@@ -47,7 +47,8 @@ PARAMETERS = Record(
 
 ANY_CALL = EventFilter(function=TextMatch(contains=""))
 ANY_OUTPUT = EventFilter(text="")
-_LINES = 20
+_LINES, _LINES_CHARACTERS = 20, 1_200
+_FEWEST_LINES = 2
 _FRAMES_SHOWN = 8
 _LINE_CHARACTERS = 300
 _BUSIEST = 10
@@ -55,6 +56,7 @@ _RARE = 8
 _ODD, _ODD_S = 5, 0.7  # calls that are shown, and for how long they are looked for
 _LOOKED_AT = 50  # events at each end, to find those with watches
 _FIRST, _LAST = 2, 3
+_FEW_PROBED, _FEW_PROBED_BYTES = 24, 4_500  # events of probes that are all shown
 _MISSING_IN = 1_000  # newest events of probes, among which values that are not there are counted
 _VALUE_CHARACTERS = 120
 _EVENT_CHARACTERS = 600
@@ -146,25 +148,50 @@ def _answer_of(session: Session, waited: Waited) -> dict[str, Any]:
 
 def _output(session: Session) -> dict[str, Any]:
     lines = session.last(ANY_OUTPUT, _LINES + 1)
-    shown = [
-        {line.event_type: results.clipped((line.text or "").rstrip("\r\n"), _LINE_CHARACTERS)}
-        for line in lines[-_LINES:]
-    ]
-    return {"output": shown} | ({"outputCut": "only the last lines"} if len(lines) > _LINES else {})
+    texts = [results.clipped((line.text or "").rstrip("\r\n"), _LINE_CHARACTERS) for line in lines]
+    count = characters = 0
+    for text in reversed(texts[-_LINES:]):
+        characters += len(text)
+        if count >= _FEWEST_LINES and characters > _LINES_CHARACTERS:
+            break
+        count += 1
+    shown = (
+        [{line.event_type: text} for line, text in zip(lines[-count:], texts[-count:], strict=True)] if count else []
+    )
+    return {"output": shown} | ({"outputCut": "only the last lines"} if len(lines) > count else {})
 
 
 def _probes(session: Session) -> dict[str, Any]:
-    """How often each was reached, and the first and last events."""
+    """How often each was reached, and the events: all where they are few, else the first and last ones."""
     totals = session.timeline.probe_totals()
     if not totals:
         return {}
-    first = session.query(EventFilter(event_type="probe", limit=_FIRST)).events
-    known = {event.id for event in first}
-    last = [event for event in session.last(EventFilter(event_type="probe"), _LAST) if event.id not in known]
-    answer = {"first": [_event(event) for event in first], "last": [_event(event) for event in last]}
+    begin = session.query(EventFilter(event_type="probe", limit=_FEW_PROBED + 1)).events
+    events = [_event(event) for event in begin]
+    _say_stacks_once(events)
+    if len(events) > _FEW_PROBED or len(results.encode(results.plain(events))) > _FEW_PROBED_BYTES:
+        end = [_event(event) for event in session.last(EventFilter(event_type="probe"), _LAST)]
+        events = events[:_FIRST]
+        known = {event["id"] for event in events}
+        events += [event for event in end if event["id"] not in known]
+        _say_stacks_once(events)
+    first = max(_FIRST, len(events) - _LAST)
+    answer: dict[str, Any] = {"first": events[:first], "last": events[first:]}
+    if left := sum(one.recorded for one in totals) - len(events):
+        answer["notShown"] = left
     missing = _without_value(session)
     shown = {"probeTotals": [totals_json.probe_totals(one) for one in totals], "probeEvents": answer}
     return shown | ({"noValue": missing} if missing else {})
+
+
+def _say_stacks_once(events: Sequence[dict[str, Any]]) -> None:
+    """Of those that are the same: at the first one."""
+    seen: dict[tuple[str, ...], str] = {}
+    for event in events:
+        if isinstance(stack := event.get("stack"), list):
+            first = seen.setdefault(tuple(map(str, stack)), event["id"])
+            if first != event["id"]:
+                event["stack"] = f"as {first}"
 
 
 def _without_value(session: Session) -> dict[str, dict[str, str]]:
@@ -356,6 +383,13 @@ def _fewer_events(answer: dict[str, Any]) -> None:
         answer["events"] = {"first": events["first"][:1], "last": events["last"][-1:]}
 
 
+def _fewer_probed(answer: dict[str, Any]) -> None:
+    if (events := answer.get("probeEvents")) is not None:
+        left = events.get("notShown", 0) + len(events["first"]) - _FIRST
+        if left > events.get("notShown", 0):
+            answer["probeEvents"] = events | {"first": events["first"][:_FIRST], "notShown": left}
+
+
 def _drop(*names: str) -> Callable[[dict[str, Any]], None]:
     def step(answer: dict[str, Any]) -> None:
         for name in names:
@@ -369,10 +403,11 @@ _SHORTER: Sequence[Callable[[dict[str, Any]], None]] = (
     _keep("pendingPatternsApplied", 10),
     _fewer_warnings,
     _fewer_events,
+    _keep("output", 8),
     _keep("rare", 3),
     _keep("odd", 3),
     _drop("notCalled"),
-    _keep("output", 8),
+    _fewer_probed,
     _keep("totals", 5),
     _keep("probeTotals", 20),
     _keep("noValue", 5),
