@@ -14,7 +14,7 @@ from urllib.parse import quote, unquote
 from strobe.errors import StrobeError
 from strobe.mcp import endpoint, results
 from strobe.mcp.jsonrpc import ProtocolError, RequestId
-from strobe.mcp.registry import Context
+from strobe.mcp.tool import Context
 from strobe.model import EventFilter
 from strobe.timeline.moments import event_id, event_number
 

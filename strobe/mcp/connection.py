@@ -17,7 +17,7 @@ from strobe.mcp import endpoint, jsonrpc, protocol
 from strobe.mcp.calls import Call, Calls, Result
 from strobe.mcp.debugger import Debugger
 from strobe.mcp.jsonrpc import Message, ProtocolError
-from strobe.mcp.registry import Client, Context, Registry
+from strobe.mcp.tool import Client, Context, Registry
 
 log = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from strobe.mcp import artefacts, jsonrpc
 from strobe.mcp.instructions import INSTRUCTIONS
 from strobe.mcp.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, Message, ProtocolError
 from strobe.mcp.prompts import PROMPTS
-from strobe.mcp.registry import Context, Registry, Tool
+from strobe.mcp.tool import Context, Registry, Tool
 
 HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN_VERSIONS = ("2026-07-28",)

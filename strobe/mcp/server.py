@@ -19,7 +19,7 @@ from strobe.mcp import endpoint
 from strobe.mcp.calls import Calls
 from strobe.mcp.connection import Connection
 from strobe.mcp.debugger import Debugger
-from strobe.mcp.registry import Client, Registry
+from strobe.mcp.tool import Client, Registry
 from strobe.mcp.tools.all_tools import TOOLS
 
 log = logging.getLogger(__name__)

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 import pytest
 
-from strobe.mcp.registry import Registry
+from strobe.mcp.tool import Registry
 from strobe.mcp.tools.all_tools import TOOLS
 
 LISTING = Registry(TOOLS).listing

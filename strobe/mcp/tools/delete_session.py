@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from strobe.mcp.registry import Context, Tool
 from strobe.mcp.schema import Record
+from strobe.mcp.tool import Context, Tool
 from strobe.mcp.tools.parameters import SESSION_ID
 
 

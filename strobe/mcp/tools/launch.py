@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from strobe.errors import failure
 from strobe.limits import PROBES, RECORDED_DEPTH, STACK_MOST, WATCHES
-from strobe.mcp.registry import Client, Context, Tool
 from strobe.mcp.results import bounded
 from strobe.mcp.schema import Array, Boolean, Integer, Record, Text, TextMap
+from strobe.mcp.tool import Client, Context, Tool
 from strobe.mcp.tools import waiting
 from strobe.mcp.tools.parameters import folder, home_expanded, patterns
 from strobe.mcp.tools.trace import PROBE, WATCH, probe_of, probes_json, watch_of

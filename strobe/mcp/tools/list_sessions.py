@@ -6,8 +6,8 @@ from typing import Any
 
 from strobe.limits import ANSWER_BYTES
 from strobe.mcp import results
-from strobe.mcp.registry import Context, Tool
 from strobe.mcp.schema import Record
+from strobe.mcp.tool import Context, Tool
 from strobe.model import SessionSummary
 
 _ENVELOPE_BYTES = 100

@@ -7,9 +7,9 @@ from typing import Any
 from strobe.dataclass import replace
 from strobe.errors import failure
 from strobe.limits import PROBES
-from strobe.mcp.registry import Context, Tool
 from strobe.mcp.results import bounded
 from strobe.mcp.schema import Array, Integer, Record, Text
+from strobe.mcp.tool import Context, Tool
 from strobe.mcp.tools.parameters import SESSION_ID
 from strobe.mcp.tools.trace import probes_json
 from strobe.model import Probe, TraceRequest

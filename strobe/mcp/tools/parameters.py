@@ -9,8 +9,8 @@ from typing import Any
 from strobe.dataclass import dataclass
 from strobe.errors import failure
 from strobe.limits import PATTERNS
-from strobe.mcp.registry import Client
 from strobe.mcp.schema import Array, Field, Integer, Text
+from strobe.mcp.tool import Client
 from strobe.session.probes.text_form import expressions_of
 
 

@@ -20,9 +20,9 @@ from strobe.mcp.answers import (
     totals_json,
     tree_json,
 )
-from strobe.mcp.registry import Context, Tool
 from strobe.mcp.results import bounded
 from strobe.mcp.schema import Array, Boolean, Integer, Record, Text
+from strobe.mcp.tool import Context, Tool
 from strobe.mcp.tools.parameters import SESSION_ID, Address, Expressions
 from strobe.model import (
     CALL_EVENTS,

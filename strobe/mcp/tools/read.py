@@ -11,9 +11,9 @@ import orjson
 from strobe.errors import failure
 from strobe.limits import RAW_BYTES, READ_DEPTH, READ_TARGETS
 from strobe.mcp.answers import poll_json
-from strobe.mcp.registry import Context, Tool
 from strobe.mcp.results import ASKED_BYTES
 from strobe.mcp.schema import Array, Integer, Record, Text
+from strobe.mcp.tool import Context, Tool
 from strobe.mcp.tools.parameters import NUMBER_TYPES, SESSION_ID, THREAD_ID, Address, check_target
 
 _PREVIEW_BYTES = 32

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from strobe.mcp.registry import Context, Tool
 from strobe.mcp.results import bounded
 from strobe.mcp.schema import Boolean, Record
+from strobe.mcp.tool import Context, Tool
 from strobe.mcp.tools.parameters import SESSION_ID
 
 

@@ -8,9 +8,9 @@ from typing import Any
 from strobe.dataclass import replace
 from strobe.errors import failure
 from strobe.limits import PROBES, RECORDED_DEPTH, STACK_MOST, WATCHES
-from strobe.mcp.registry import Context, Tool
 from strobe.mcp.results import bounded, shortened
 from strobe.mcp.schema import Array, Boolean, Integer, Record, Text
+from strobe.mcp.tool import Context, Tool
 from strobe.mcp.tools import waiting
 from strobe.mcp.tools.parameters import NUMBER_TYPES, SESSION_ID, Address, folder, home_expanded, patterns
 from strobe.model import LaunchSpec, Probe, ProbeAnswer, ProbeSite, TraceAnswer, TraceRequest, Watch

@@ -15,9 +15,9 @@ from strobe.limits import WAIT_ANSWER_BYTES, WAIT_MS
 from strobe.mcp import results
 from strobe.mcp.answers import ended_json, event_json, totals_json
 from strobe.mcp.answers.folding import folded_event
-from strobe.mcp.registry import Context
 from strobe.mcp.results import bounded, shortened
 from strobe.mcp.schema import Integer, Record, Text
+from strobe.mcp.tool import Context
 from strobe.model import Event, EventFilter, TextMatch
 from strobe.values.model import Problem
 

@@ -7,8 +7,8 @@ from typing import Any
 from strobe.dataclass import dataclass
 from strobe.errors import failure
 from strobe.limits import WRITE_TARGETS
-from strobe.mcp.registry import Context, Tool
 from strobe.mcp.schema import Array, Field, Record, Text
+from strobe.mcp.tool import Context, Tool
 from strobe.mcp.tools.parameters import NUMBER_TYPES, SESSION_ID, THREAD_ID, Address, check_target
 
 _MAX_VALUE_BYTES = 65536

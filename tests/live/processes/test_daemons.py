@@ -19,7 +19,7 @@ from support.wait import wait_until
 
 import strobe
 from strobe.errors import Code, StrobeError
-from strobe.mcp.registry import Client, Context
+from strobe.mcp.tool import Client, Context
 from strobe.mcp.tools import list_sessions, query
 from strobe.model import EventFilter, TraceRequest
 from strobe.session import Session, SessionManager

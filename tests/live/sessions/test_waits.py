@@ -16,7 +16,7 @@ from support.sessions import Build, Launch, count, text
 from support.wait import wait_until
 
 from strobe.cli import query_command
-from strobe.mcp.registry import Client, Context
+from strobe.mcp.tool import Client, Context
 from strobe.mcp.tools import query as query_tool
 from strobe.model import EventFilter
 from strobe.session import Session, SessionManager

@@ -18,9 +18,9 @@ from support.wait import wait_until
 
 from strobe.mcp import endpoint
 from strobe.mcp.connection import Connection
-from strobe.mcp.registry import Context, Registry, Tool
 from strobe.mcp.schema import Record
 from strobe.mcp.server import Server
+from strobe.mcp.tool import Context, Registry, Tool
 
 Handler = Callable[[dict[str, Any], Context], dict[str, Any]]
 
