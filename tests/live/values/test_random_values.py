@@ -18,6 +18,13 @@ _SEEDS = range(1, int(os.environ.get("STROBE_RANDOM_VALUES", "1")) + 1)
 _COMPILERS = {"gcc": "c", "clang": "c", "g++": "c++", "clang++": "c++"}
 _CALL = re.compile(r"([<>] f\d+)[^ (]*")  # without what compilers add to a name: `f1.constprop.0`
 # of 120 lines those that say something; 24 are of results of void, and optimization changes functions
+_CHANGES = [
+    ("clang", "-O2"),
+    ("clang", "-O3"),
+    ("clang", "-O3 -flto -fuse-ld=lld"),
+    ("gcc", "-O2"),
+    ("gcc", "-O3 -flto"),
+]
 _LEAST_SHOWN = {"-O0": 80, "-O1": 50, "-O2": 25, "-O3": 25}
 
 
@@ -33,6 +40,26 @@ def test_no_value_is_wrong(launch: Launch, program_cache: Path, seed: int, compi
     assert not wrong, f"seed {seed}:\n" + "\n".join(wrong)
     shown = [event for event in events.values() if "…)" not in event and not event.endswith("= ?")]
     assert len(shown) >= _LEAST_SHOWN[flag]
+
+
+@pytest.mark.parametrize(("compiler", "flags"), _CHANGES)
+@pytest.mark.parametrize("seed", _SEEDS)
+def test_no_value_of_what_is_assigned_over_is_wrong(
+    launch: Launch, program_cache: Path, seed: int, compiler: str, flags: str
+) -> None:
+    if "lld" in flags:
+        programs.require("ld.lld")
+    source = programs.generate(["random_changes.py", str(seed), str(_COUNT)], program_cache)
+    session = launch(programs.build(source, ["-w", *flags.split()], compiler, program_cache), patterns=["f*"])
+    assert status(session) == 0
+    lines, events = by_call(typed.told(session)), by_call(typed.seen(session))
+    wrong = [
+        f"{lines[call]}\n{event}"
+        for call, event in events.items()
+        if call in lines and not typed.agrees(lines[call], event)
+    ]
+    assert not wrong, f"seed {seed}:\n" + "\n".join(wrong)
+    assert len(events) > _COUNT
 
 
 def build(cache: Path, seed: int, compiler: str, flag: str) -> Path:
