@@ -81,7 +81,8 @@ void settle_entries(dwarf::Index& index, const SymbolTable& table) {
     symbols::settle_entries(index, table.functions());
 }
 
-py::bytes result_uses(const std::vector<std::pair<uint64_t, py::bytes>>& code, const std::vector<uint64_t>& entries) {
+py::bytes result_uses(const std::vector<std::pair<uint64_t, py::bytes>>& code, const std::vector<uint64_t>& entries,
+                      bool has_traps) {
     std::vector<std::pair<uint64_t, std::string_view>> pieces;
     pieces.reserve(code.size());
     for (const auto& [address, content] : code) pieces.emplace_back(address, static_cast<std::string_view>(content));
@@ -90,7 +91,7 @@ py::bytes result_uses(const std::vector<std::pair<uint64_t, py::bytes>>& code, c
         const py::gil_scoped_release release;
         for (const auto& [address, content] : pieces) {
             const std::span bytes(reinterpret_cast<const uint8_t*>(content.data()), content.size());
-            symbols::add_result_uses(address, bytes, entries, uses);
+            symbols::add_result_uses({address, bytes, has_traps}, entries, uses);
         }
     }
     return {reinterpret_cast<const char*>(uses.data()), uses.size()};
@@ -176,7 +177,7 @@ void add_symbols(py::module_& module) {
                py::arg("size"));
     module.def("settle_entries", &settle_entries, py::arg("index"), py::arg("table"));
     module.def(
-        "result_uses", &result_uses, py::arg("code"), py::arg("entries"),
+        "result_uses", &result_uses, py::arg("code"), py::arg("entries"), py::arg("has_traps"),
         "Of each of these functions, ascending entries, which registers of its result a direct call's caller reads.");
     module.def(
         "instruction_length",

@@ -4,6 +4,7 @@
 
 #include "check.h"
 #include "symbols/argument_stores.h"
+#include "symbols/instruction_length.h"
 #include "symbols/merged_functions.h"
 #include "symbols/result_uses.h"
 
@@ -98,15 +99,20 @@ void an_elf_table_may_be_damaged() {
     CHECK(!table.hidden_address("f"));
 }
 
-// A call of what begins at 0x1000, from 0x100, and what follows it.
-unsigned uses_behind_a_call(std::vector<uint8_t> behind) {
-    std::vector<uint8_t> code{0xe8, 0xfb, 0x0e, 0, 0};
-    code.insert(code.end(), behind.begin(), behind.end());
-    const std::vector<uint64_t> entries{0x100, 0x900, 0x1000};
+// Of code at 0x100 that is a function; another one begins at `next`, and at 0x1000 the one asked for.
+unsigned uses_in(const std::vector<uint8_t>& code, bool has_traps = false, uint64_t next = 0x900) {
+    const std::vector<uint64_t> entries{0x100, next, 0x1000};
     std::vector<uint8_t> uses(entries.size());
-    add_result_uses(0x100, code, entries, uses);
+    add_result_uses({0x100, code, has_traps}, entries, uses);
     CHECK_EQUAL(uses[0] + uses[1], 0);
     return uses[2];
+}
+
+// Of a call at 0x100, and what follows it.
+unsigned uses_behind_a_call(const std::vector<uint8_t>& behind, bool has_traps = false, uint64_t next = 0x900) {
+    std::vector<uint8_t> code{0xe8, 0xfb, 0x0e, 0, 0};
+    code.insert(code.end(), behind.begin(), behind.end());
+    return uses_in(code, has_traps, next);
 }
 
 void callers_show_which_results_they_read() {
@@ -126,6 +132,102 @@ void callers_show_which_results_they_read() {
     CHECK_EQUAL(uses_behind_a_call({0x90, 0x84, 0xc0}), 0u);                                  // nop; test al, al
     CHECK_EQUAL(uses_behind_a_call({0xf3, 0x0f, 0x1e, 0xfa, 0x84, 0xc0}), 0u);                // endbr64; test al, al
     CHECK_EQUAL(uses_behind_a_call({0xc3, 0x84, 0xc0}), 0u);                                  // ret; test al, al
+}
+
+void what_is_not_reached_by_the_call_shows_nothing() {
+    for (const bool has_traps : {false, true}) {
+        CHECK_EQUAL(uses_behind_a_call({0x84, 0xc0}, has_traps, 0x105), 0u);  // the next function begins there
+        CHECK_EQUAL(uses_behind_a_call({0x48, 0x84, 0xc0}, has_traps, 0x106), 0u);
+        CHECK_EQUAL(uses_behind_a_call({0x84, 0xc0}, has_traps, 0x107), unsigned{kUsesRax});
+        const unsigned seen = has_traps ? unsigned{kUsesRax} : 0u;
+        CHECK_EQUAL(uses_behind_a_call({0x84, 0xc0, 0x75, 0xfc}, has_traps), seen);                // jne there
+        CHECK_EQUAL(uses_behind_a_call({0x84, 0xc0, 0x75, 0xfd}, has_traps), unsigned{kUsesRax});  // elsewhere
+        CHECK_EQUAL(uses_behind_a_call({0x84, 0xc0, 0xe2, 0xfc}, has_traps), seen);                // loop
+        CHECK_EQUAL(uses_behind_a_call({0x84, 0xc0, 0xe9, 0xf9, 0xff, 0xff, 0xff}, has_traps), seen);
+        CHECK_EQUAL(uses_behind_a_call({0x84, 0xc0, 0x0f, 0x85, 0xf8, 0xff, 0xff, 0xff}, has_traps), seen);
+        CHECK_EQUAL(uses_behind_a_call({0x84, 0xc0, 0x75, 0xfc}, has_traps, 0x107), seen);  // from another function
+        CHECK_EQUAL(uses_behind_a_call({0x84, 0xc0, 0xff, 0xe2}, has_traps), seen);         // jmp rdx
+        CHECK_EQUAL(uses_behind_a_call({0x84, 0xc0, 0xff, 0x24, 0xc5, 0, 0, 0, 0}, has_traps), seen);
+        CHECK_EQUAL(uses_behind_a_call({0x84, 0xc0, 0xff, 0xd2}, has_traps), unsigned{kUsesRax});  // call rdx
+        CHECK_EQUAL(uses_behind_a_call({0x84, 0xc0, 0x06}, has_traps), seen);                      // no instruction
+    }
+}
+
+void a_call_within_an_instruction_is_none() {
+    CHECK_EQUAL(uses_in({0xb8, 0xe8, 0xfa, 0x0e, 0, 0, 0x84, 0xc0}, true), 0u);              // mov eax, 0xefae8; …
+    CHECK_EQUAL(uses_in({0x48, 0x8d, 0x05, 0xe8, 0xf8, 0x0e, 0, 0, 0x84, 0xc0}, true), 0u);  // lea rax, [rip + …]
+    CHECK_EQUAL(uses_in({0x90, 0xe8, 0xfa, 0x0e, 0, 0, 0x84, 0xc0}, true), unsigned{kUsesRax});
+    CHECK_EQUAL(uses_in({0x66, 0x48, 0xe8, 0xf9, 0x0e, 0, 0, 0x84, 0xc0}, true), unsigned{kUsesRax});
+    CHECK_EQUAL(uses_in({0x06, 0xe8, 0xfa, 0x0e, 0, 0, 0x84, 0xc0}, true), 0u);  // behind what is not decoded
+}
+
+void instructions_have_their_lengths() {
+    const std::vector<std::vector<uint8_t>> all{
+        {0x48, 0x83, 0xec, 0x08},                                      // sub rsp, 8
+        {0x48, 0x8b, 0x05, 0x6d, 0xcb, 0x3b, 0x00},                    // mov rax, [rip + …]
+        {0x66, 0xc7, 0x00, 0x00, 0x00},                                // mov word [rax], 0
+        {0x66, 0x81, 0x3b, 0x2d, 0x2d},                                // cmp word [rbx], …
+        {0xc7, 0x47, 0x50, 0x0a, 0x00, 0x00, 0x00},                    // mov dword [rdi + 80], 10
+        {0xc6, 0x05, 0x6d, 0x34, 0x3b, 0x00, 0x01},                    // mov byte [rip + …], 1
+        {0x66, 0xb8, 0x01, 0x00},                                      // mov ax, 1
+        {0xb8, 0x01, 0x00, 0x00, 0x00},                                // mov eax, 1
+        {0x48, 0xb8, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08},  // mov rax, …
+        {0x48, 0xa1, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08},  // mov rax, [absolute]
+        {0x67, 0xa1, 0x01, 0x02, 0x03, 0x04},                          // the same, with a short address
+        {0x8b, 0x84, 0x24, 0x80, 0x2f, 0x00, 0x00},                    // mov eax, [rsp + …]
+        {0x8b, 0x04, 0x25, 0x80, 0x2f, 0x00, 0x00},                    // mov eax, [absolute]
+        {0x8b, 0x44, 0xc8, 0x08},                                      // mov eax, [rax + 8 * rcx + 8]
+        {0x74, 0x02},                                                  // je
+        {0x0f, 0x82, 0xe9, 0x02, 0x00, 0x00},                          // jb
+        {0xe3, 0xe3},                                                  // jrcxz
+        {0xeb, 0x02},                                                  // jmp
+        {0xe9, 0xdd, 0x00, 0x00, 0x00},                                // jmp
+        {0xff, 0xd0},                                                  // call rax
+        {0xff, 0x15, 0xe0, 0x00, 0x00, 0x00},                          // call [rip + …]
+        {0x66, 0x66, 0x48, 0x1b, 0xe8},                                // sbb rbp, rax, with prefixes
+        {0x66, 0x66, 0x48, 0xe8, 0x01, 0x02, 0x03, 0x04},              // call
+        {0xc2, 0x08, 0x00},                                            // ret 8
+        {0xc8, 0x10, 0x00, 0x00},                                      // enter
+        {0x6a, 0x01},                                                  // push 1
+        {0x68, 0x01, 0x02, 0x03, 0x04},                                // push …
+        {0xf6, 0xc3, 0x01},                                            // test bl, 1
+        {0xf6, 0xd3},                                                  // not bl
+        {0xf7, 0xc3, 0x01, 0x02, 0x03, 0x04},                          // test ebx, …
+        {0x66, 0xf7, 0xc3, 0x01, 0x02},                                // test bx, …
+        {0x48, 0xf7, 0xd9},                                            // neg rcx
+        {0x6b, 0xc0, 0x02},                                            // imul eax, eax, 2
+        {0x69, 0xc0, 0x01, 0x02, 0x03, 0x04},                          // imul eax, eax, …
+        {0x41, 0x0f, 0xba, 0xe2, 0x1c},                                // bt r10d, 28
+        {0xf3, 0x48, 0xa5},                                            // rep movsq
+        {0x0f, 0x05},                                                  // syscall
+        {0x0f, 0x0b},                                                  // ud2
+        {0x0f, 0xc8},                                                  // bswap eax
+        {0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00},              // nop [rax + rax]
+        {0xf2, 0x0f, 0x10, 0x44, 0x24, 0x08},                          // movsd xmm0, [rsp + 8]
+        {0x0f, 0xc6, 0xc0, 0x1b},                                      // shufps xmm0, xmm0, 27
+        {0x66, 0x0f, 0x38, 0xdc, 0xd1},                                // aesenc
+        {0x66, 0x0f, 0x3a, 0x0f, 0xc1, 0x08},                          // palignr
+        {0xd9, 0xe1},                                                  // fabs
+        {0xc5, 0xf8, 0x77},                                            // vzeroupper
+        {0xc5, 0xb9, 0x73, 0xdb, 0x04},                                // vpsrldq
+        {0xc4, 0x41, 0x01, 0xef, 0x10},                                // vpxor
+        {0xc4, 0xe2, 0x69, 0xdc, 0xd1},                                // vaesenc
+        {0xc4, 0xe3, 0x71, 0x0f, 0xe0, 0x08},                          // vpalignr
+        {0x62, 0xf1, 0x7d, 0x28, 0xef, 0xc0},                          // vpxord
+        {0x62, 0xf1, 0xfd, 0x48, 0x6f, 0x41, 0x02},                    // vmovdqa64 zmm0, [rcx + 128]
+        {0x62, 0xf3, 0xfd, 0x20, 0x03, 0xc9, 0x01},                    // valignq
+        {0x62, 0xf5, 0x7c, 0x48, 0x58, 0xc1},                          // vaddph
+    };
+    for (const std::vector<uint8_t>& one : all) {
+        std::vector<uint8_t> code = one;
+        CHECK_EQUAL(instruction_length(code), one.size());
+        code.resize(code.size() + 8, 0x66);
+        CHECK_EQUAL(instruction_length(code), one.size());
+        code.resize(one.size() - 1);
+        CHECK_EQUAL(instruction_length(code), 0u);
+    }
+    CHECK_EQUAL(instruction_length({}), 0u);
+    CHECK_EQUAL(instruction_length(std::vector<uint8_t>(40, 0x66)), 0u);
 }
 
 // "register:base+offset" of each.
@@ -168,6 +270,9 @@ void any_bytes_may_follow_a_call() {
 
 int main() {
     callers_show_which_results_they_read();
+    what_is_not_reached_by_the_call_shows_nothing();
+    a_call_within_an_instruction_is_none();
+    instructions_have_their_lengths();
     functions_show_where_they_put_their_arguments();
     any_bytes_may_follow_a_call();
     names_come_from_where_they_say_most();

@@ -77,7 +77,8 @@ class Evidence:
             return True
         if self._functions.is_open(address) or self._is_unoptimized_unit(row.unit, address):
             return True
-        return self._has_known_code and self._code.reads_result(address, result_sources(result))
+        has_traps = "rustc" in self._debug_info.producer(row.unit)
+        return self._has_known_code and self._code.reads_result(address, result_sources(result), has_traps)
 
     def _is_stored(self, row: SignatureRow, parameter: tuple[str, TypeKey, bytes, bool], sources: Sources) -> bool:
         """Whether a parameter that lies in the frame all the time is put there from where the ABI passes it."""

@@ -18,6 +18,7 @@ from strobe.symbols.objects.image import StoredSection
 _BITS = {RAX: 1, RDX: 2, XMM0: 4, XMM0 + 1: 8}  # as result_uses has them
 _BEGINNING_BYTES = 256
 _WORD_BYTES = 8
+_EXCEPTIONS = ".gcc_except_table"
 
 
 class ModuleCode:
@@ -26,11 +27,19 @@ class ModuleCode:
     def __init__(self, functions: FunctionTable) -> None:
         self._functions = functions
 
-    def reads_result(self, address: int, sources: Sources) -> bool:
-        """Whether callers of the function at an address read all of these registers right behind a direct call."""
+    def reads_result(self, address: int, sources: Sources, has_traps: bool) -> bool:
+        """Whether callers of the function at an address read all of these registers right behind a direct call.
+
+        `has_traps`: the compiler puts a trap behind a call that code does not come back from (`unreachable`), as rustc
+        does. Others put what they like there, such as a block for an exception: where the module handles exceptions,
+        nothing is known of them.
+        """
         number = self._functions.at(address)
         wanted = sum(_BITS[source] for source in sources)
-        return number is not None and wanted != 0 and self._uses[number] & wanted == wanted
+        if number is None or wanted == 0 or (not has_traps and self._handles_exceptions):
+            return False
+        uses = self._uses_before_traps if has_traps else self._uses_without_traps
+        return uses[number] & wanted == wanted
 
     def stores(self, address: int, base: int, offset: int, sources: Sources) -> bool:
         """Whether the function at an address begins by storing these arguments, as they came, one word after the other
@@ -41,30 +50,48 @@ class ModuleCode:
         ) and bool(sources)
 
     @cached_property
-    def _uses(self) -> bytes:
+    def _uses_before_traps(self) -> bytes:
+        return self._uses(has_traps=True)
+
+    @cached_property
+    def _uses_without_traps(self) -> bytes:
+        return self._uses(has_traps=False)
+
+    def _uses(self, has_traps: bool) -> bytes:
         try:
-            pieces = [(section.address, self._read(section.offset, section.size)) for section in self._sections]
-            return result_uses(pieces, list(self._functions.addresses))
+            pieces = [(section.address, self._read(section.offset, section.size)) for section in self._code]
+            return result_uses(pieces, list(self._functions.addresses), has_traps)
         except UNREADABLE:
             return bytes(len(self._functions))
 
     def _at(self, address: int) -> bytes:
-        for section in self._sections:
+        for section in self._code:
             behind = address - section.address
             if 0 <= behind < section.size:
                 return self._read(section.offset + behind, min(_BEGINNING_BYTES, section.size - behind))
         return b""
 
+    @property
+    def _code(self) -> Sequence[StoredSection]:
+        return self._sections[0]
+
+    @property
+    def _handles_exceptions(self) -> bool:
+        return self._sections[1]
+
     @cached_property
-    def _sections(self) -> Sequence[StoredSection]:
+    def _sections(self) -> tuple[Sequence[StoredSection], bool]:
+        """Those with code, and whether there is a table of blocks for exceptions."""
         try:
             with closing(open_image(self._functions.path)) as image:
                 starts = {start for start, _ in image.executable}
-                return [section for section in image.sections() if section.address in starts]
+                sections = image.sections()
+                handles = any(section.name == _EXCEPTIONS for section in sections)
+                return [section for section in sections if section.address in starts], handles
         except UNREADABLE:
-            return ()
+            return (), False
         except StrobeError:  # the file is gone, or another one
-            return ()
+            return (), False
 
     def _read(self, offset: int, size: int) -> bytes:
         with Path(self._functions.path).open("rb") as file:

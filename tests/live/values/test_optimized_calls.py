@@ -50,6 +50,19 @@ def test_results_of_rust(build_program: Callable[..., Path], launch: Launch, lev
         assert passed[1:] in ([(number,)] if level == 0 else [(), (None,), (number,)])
 
 
+@pytest.mark.parametrize("flag", ["-O1", "-O2", "-O3", "-Os", "-Oz"])
+def test_what_clang_left_out_is_not_known(build_program: Callable[..., Path], launch: Launch, flag: str) -> None:
+    session = launch(build_program("left_out", flag, compiler="clang"), patterns=["by_slot", "both_kept", "report*"])
+    assert session.wait(60) is not None
+    for function in ("report", "report_other"):
+        assert returned(session, function) == [None] * ROUNDS
+    for passed in given(session, "by_slot"):
+        assert passed[:1] in ((), (None,), ({"value": 1000},))
+    kept = given(session, "both_kept")
+    if flag in ("-O1", "-O2"):  # others put the objects elsewhere
+        assert kept == [({"value": number}, {"value": 2 * number}) for number in range(ROUNDS)]
+
+
 @pytest.mark.parametrize("flag", ["-O0", "-O1", "-O2"])
 def test_a_register_that_two_conventions_share_says_nothing(
     build_program: Callable[..., Path], launch: Launch, flag: str
