@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from strobe.dataclass import dataclass
-from strobe.errors import StrobeError, failure
+from strobe.errors import StrobeError, enumerated, failure
 from strobe.expressions.parser import parse as parse_expression
 from strobe.expressions.syntax import ExpressionError
 from strobe.model import Probe
@@ -24,6 +24,7 @@ from strobe.values.lookup.scope import Scope
 
 _NAMED = re.compile(r"\s*([A-Za-z_]\w*)\s*=(?!=)\s*(\S.*)\Z", re.DOTALL)
 _HINT = "In scope here: "  # as strobe/values/lookup/locations.py says it
+_READABLE = 12  # names that an error lists
 FAILURES: tuple[type[Exception], ...] = (StrobeError, ExpressionError, *UNREADABLE)
 
 
@@ -39,21 +40,36 @@ class Compiled:
 def compiled(probe: Probe, scope: Scope, names: AddressScope, *, anyway: bool = False) -> Compiled | str:
     """Or why it cannot be: all that means nothing there. `anyway`: what it shows may mean nothing there, its condition
     may not."""
-    problems, values, where = [], [], None
+    values, where = [], None
+    problems: dict[str, list[str]] = {}  # expressions by why they mean nothing there
+
+    def note(text: str, error: Exception) -> None:
+        why = reason(text, error)
+        unread = next((one for one in names.unread.values() if one in why), None)
+        problems.setdefault(unread or why, []).append(f"'{text}'")
+
     if probe.where is not None:
         try:
             where = condition(probe.where, scope, names)
         except FAILURES as error:
-            problems.append(f"'{probe.where}': {reason(probe.where, error)}")
+            note(probe.where, error)
             anyway = False
     for shown in probe.show:
         label, text = named(shown)
         try:
             values.append(_value(label, text, scope, names))
         except FAILURES as error:
-            problems.append(f"'{text}': {reason(text, error)}")
-    said = hints_once(problems)
-    return "; ".join(said) if said and not anyway else Compiled(tuple(values), where, tuple(said))
+            note(text, error)
+    said = hints_once([f"{', '.join(texts)}: {why}" for why, texts in problems.items()])
+    if not said or anyway:
+        return Compiled(tuple(values), where, tuple(said))
+    return "; ".join(said) + (_instead(names) if problems.keys() & set(names.unread.values()) else "")
+
+
+def _instead(names: AddressScope) -> str:
+    """What has a value there, where something that was asked for has none."""
+    readable = names.readable
+    return f". With a value there: {enumerated(readable, _READABLE)}" if readable else ". No variable has a value there"
 
 
 def hints_once(problems: Sequence[str]) -> list[str]:

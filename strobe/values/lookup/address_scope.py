@@ -7,7 +7,7 @@ from pathlib import PurePath
 
 from strobe import _abi
 from strobe.dataclass import dataclass
-from strobe.errors import failure
+from strobe.errors import StrobeError, failure
 from strobe.symbols.calls.signature import CallValues, PassedValue
 from strobe.symbols.calls.system_v import DWARF_TO_SOURCE, STACK
 from strobe.symbols.dwarf.locations import (
@@ -105,6 +105,19 @@ class AddressScope:
         self._here = here
         self._given = {} if given is None else {one.name: one for one in given.parameters}
         self._is_prologue = is_prologue
+        self.unread: dict[str, str] = {}
+        """What was asked for and has no value at the instruction, and why: a sentence without its end."""
+
+    @property
+    def readable(self) -> list[str]:
+        """Those of `names` that have a value at the instruction."""
+        return [name for name in self.names if self._has_value(name)]
+
+    def _has_value(self, name: str) -> bool:
+        try:
+            return self.location(name) is not None
+        except StrobeError:
+            return False
 
     @property
     def names(self) -> list[str]:
@@ -264,7 +277,8 @@ class AddressScope:
             return self._located(local)
         except Unlocated as reason:
             other = self._elsewhere(local, level) or self._at_entry(local, level, str(reason))
-            raise _unread(local.name, f"{reason} at {self._here}{other}") from None
+            self.unread[local.name] = f"{local.name} {reason} at {self._here}{other}"
+            raise failure("not_there", reason=self.unread[local.name]) from None
 
     def _elsewhere(self, local: Local, level: int) -> str:
         """On which other lines an optimized variable has a value."""

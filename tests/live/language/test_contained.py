@@ -66,7 +66,8 @@ def test_options_and_variants_of_rust(launch: Launch, build_program: Build, leve
     assert len(asked) == 24
     probes = [Probe("contained_rust::check", where=one, label=str(number), limit=0) for number, one in asked.items()]
     session = launch(
-        build_program("contained_rust", f"-Copt-level={level}"), check=lambda one: one.trace(probe=probes) and None
+        build_program("contained_rust", f"-Copt-level={level}"),
+        check=lambda one: one.trace(TraceRequest(probe=probes)) and None,
     )
     assert status(session) == 0
     held = {int(one): int(count) for one, count in re.findall(r"held (\d+) (\d+)", text(session, "stdout"))}

@@ -6,7 +6,7 @@ import pytest
 from support.sessions import Build, Launch, all_events, outcome, untraced
 
 from strobe.errors import StrobeError
-from strobe.model import EventFilter, Probe
+from strobe.model import EventFilter, Probe, TraceRequest
 
 SHOW = (
     "open->item[count - 1]",
@@ -32,7 +32,7 @@ def test_they_have_as_many_elements_as_are_asked_for(
     where = "all(i in 0..count: open->item[i] == 100 * i && one->text[i] == 97 + i)"
     where += " && any(x in none->item[0..count]: x == 30)"
     probes = [Probe("look", show=SHOW), Probe("look", where=where, label="holds", limit=0)]
-    session = launch(program, check=lambda one: one.trace(probe=probes) and None)
+    session = launch(program, check=lambda one: one.trace(TraceRequest(probe=probes)) and None)
     assert outcome(session) == untraced(program)
     found = list(all_events(session, EventFilter(event_type="probe")))
     assert len(found) == 8

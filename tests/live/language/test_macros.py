@@ -9,7 +9,7 @@ from support.programs import source_of
 from support.sessions import Build, Launch, status, text
 
 from strobe.errors import StrobeError
-from strobe.model import Probe
+from strobe.model import Probe, TraceRequest
 
 CALLS = 150
 BUILDS = pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_each_holds_as_the_compiler_has_it(
     probes = [Probe(f"check{number}", where=one, label=str(number), limit=0) for number, one in asked.items()]
     probes.append(Probe("check0", where="'ann' == NAME", label="text", limit=0))
     program = build_program("macros", *flags, compiler=compiler)
-    session = launch(program, check=lambda one: one.trace(probe=probes) and None)
+    session = launch(program, check=lambda one: one.trace(TraceRequest(probe=probes)) and None)
     assert status(session) == 0
     held = {str(one): int(count) for one, count in re.findall(r"held (\d+) (\d+)", text(session, "stdout"))}
     totals = {one.label: one for one in session.timeline.probe_totals()}

@@ -8,7 +8,7 @@ from support.programs import line_of
 from support.sessions import Build, Launch, all_events, outcome, untraced
 
 from strobe.errors import StrobeError
-from strobe.model import EventFilter, Probe
+from strobe.model import EventFilter, Probe, TraceRequest
 
 BOOKED = f"orders.cpp:{line_of('orders.cpp', '// booked')}"
 GIVEN = f"orders.cpp:{line_of('orders.cpp', '// given')}"
@@ -33,7 +33,7 @@ def test_texts_by_an_index(launch: Launch, build_program: Build, place: str, com
         *("orders[number].id", "orders[number % 3].reference", "orders[number % 3].note"),
         *("(orders + number)->id", "orders[number % 3].next->id", "orders[1 - number].id"),
     )
-    session = launch(program, check=lambda one: one.trace(probe=[Probe(place, show=show)]) and None)
+    session = launch(program, check=lambda one: one.trace(TraceRequest(probe=[Probe(place, show=show)])) and None)
     assert outcome(session) == untraced(program)
     found = [one.watch_values or {} for one in all_events(session, EventFilter(event_type="probe"))]
     texts = ["a-1", "a-2", "b-3", *["orders has no element [number]"] * 3]
@@ -54,7 +54,7 @@ def test_constants(launch: Launch, build_program: Build, place: str) -> None:
     expected |= {"sizeof(int)": 4, "sizeof(Order*)": 8, "sizeof(struct Order)": 64, "sizeof(Order)": 64}
     expected |= {"$function": "book", "k = 3": 3}
     probe = Probe(place, show=(*expected, "null", "'a'"))
-    session = launch(build_program("orders", "-O0"), check=lambda one: one.trace(probe=[probe]) and None)
+    session = launch(build_program("orders", "-O0"), check=lambda one: one.trace(TraceRequest(probe=[probe])) and None)
     outcome(session)
     event = next(iter(all_events(session, EventFilter(event_type="probe"))))
     values = dict(event.watch_values or {})
@@ -70,7 +70,7 @@ def test_names_that_are_null(launch: Launch, build_program: Build, compiler: str
     asked |= {"orders[number % 3].reference == 0": 2, "name == 0 && cents > 1": 2}
     probes = [Probe("book", where=where, label=where) for where in asked]
     probes.append(Probe("book", show=("name", "cents"), label="shown"))
-    session = launch(program, patterns=["book"], check=lambda one: one.trace(probe=probes) and None)
+    session = launch(program, patterns=["book"], check=lambda one: one.trace(TraceRequest(probe=probes)) and None)
     assert outcome(session) == untraced(program)
     counts = {one.label: (one.held, one.undecided) for one in session.timeline.probe_totals()}
     assert counts == {where: (held, 0) for where, held in asked.items()} | {"shown": (6, 0)}

@@ -7,7 +7,7 @@ from support.programs import line_of
 from support.sessions import Build, Launch, all_events, outcome, untraced
 
 from strobe.errors import StrobeError
-from strobe.model import EventFilter, Probe
+from strobe.model import EventFilter, Probe, TraceRequest
 from strobe.symbols.select.linear_regex import LinearRegex
 
 LOOKED = f"texts.cpp:{line_of('texts.cpp', '// looked')}"
@@ -30,7 +30,7 @@ CONDITIONS = (
 def test_comparisons(launch: Launch, build_program: Build, compiler: str, level: str) -> None:
     program = build_program("texts", level, compiler=compiler)
     probes = [Probe("look", where=where, label=str(number)) for number, where in enumerate(CONDITIONS)]
-    session = launch(program, check=lambda one: one.trace(probe=probes) and None)
+    session = launch(program, check=lambda one: one.trace(TraceRequest(probe=probes)) and None)
     assert outcome(session) == untraced(program)
     expected = [int(text) for text in outcome(session).stdout.split()]
     assert {0 < count < 60 for count in expected} == {True}
@@ -45,7 +45,7 @@ def test_parts_are_shown(launch: Launch, build_program: Build, compiler: str, le
     show = ("key.data[0..key.size]", "file->largest[8..13]", "plain[0..0]", "file->largest[8]", "file->largest[99]",
             "file->name[2..99]")  # fmt: skip
     probe = Probe("look", show=show, where="$hit == 1")
-    session = launch(program, check=lambda one: one.trace(probe=[probe]) and None)
+    session = launch(program, check=lambda one: one.trace(TraceRequest(probe=[probe])) and None)
     outcome(session)
     [event] = all_events(session, EventFilter(event_type="probe"))
     values = event.watch_values or {}
@@ -65,7 +65,9 @@ def test_regular_expressions(launch: Launch, build_program: Build, compiler: str
     ways = ("^article-0[0-2]", "[0-9]{3}$", "^ar[tx]icle-(00|01)?$", "(?i)X|27", "^arc", ".icle.$", "nothing")
     asked = [f'{text} matches "{way}"' for text in texts for way in ways]
     probes = [Probe("look", where=where, label=where, limit=0) for where in asked]
-    session = launch(program, check=lambda one: one.trace(probe=[*probes, Probe("look", show=texts)]) and None)
+    session = launch(
+        program, check=lambda one: one.trace(TraceRequest(probe=[*probes, Probe("look", show=texts)])) and None
+    )
     assert outcome(session) == untraced(program)
     recorded = [event.watch_values or {} for event in all_events(session, EventFilter(event_type="probe"))]
     found = {one.label: one for one in session.timeline.probe_totals() if one.label != "look"}

@@ -68,7 +68,9 @@ def test_a_rate_counts_on(launch: Launch, build_program: Build, place: str) -> N
 def test_once_is_not_looked_at_again(launch: Launch, build_program: Build, place: str, limit: int | None) -> None:
     """What comes behind it is undecided, but for threads that were about to look."""
     probe = Probe(place, where="cents > 0", show=("cents",), limit=limit, once=True)
-    session = launch(build_program("ledger", "-O0"), "2000", check=lambda one: one.trace(probe=[probe]) and None)
+    session = launch(
+        build_program("ledger", "-O0"), "2000", check=lambda one: one.trace(TraceRequest(probe=[probe])) and None
+    )
     assert outcome(session).status == 3
     (one,) = session.timeline.probe_totals()
     assert (one.hits, one.recorded, len(events(session))) == (BOOKS, limit or 1, limit or 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.sessions import Build, Launch, outcome
 
-from strobe.model import EventFilter, Probe
+from strobe.model import EventFilter, Probe, TraceRequest
 from strobe.session import Session
 from strobe.session.questions import question
 
@@ -45,7 +45,7 @@ def shown(launch: Launch, build_program: Build) -> Session:
         Probe("look", show=SHOWN, label="look"),
         Probe("look:return", where="$hit % 2 == 0", show=("size = key.size * 2",), label="returned"),
     ]
-    session = launch(build_program("texts", "-O0"), check=lambda one: one.trace(probe=probes) and None)
+    session = launch(build_program("texts", "-O0"), check=lambda one: one.trace(TraceRequest(probe=probes)) and None)
     assert outcome(session).status == 0
     assert [one.recorded for one in session.timeline.probe_totals()] == [60, 30]
     return session

@@ -64,7 +64,7 @@ def test_at_the_terminal(build_program: Build) -> None:
 
 def test_what_is_recorded_late_has_the_stack_of_its_entry(launch: Launch, build_program: Build) -> None:
     program = build_program("stacks", "-O2")
-    session = launch(program, check=lambda one: one.trace(add=["leaf"], where="$return == 1", stack=32))
+    session = launch(program, check=lambda one: one.trace(TraceRequest(add=["leaf"], where="$return == 1", stack=32)))
     assert outcome(session) == untraced(program)
     events = list(all_events(session, EventFilter(function=TextMatch(equals="leaf"))))
     assert [(event.event_type, event.stack) for event in events] == [
@@ -75,7 +75,7 @@ def test_what_is_recorded_late_has_the_stack_of_its_entry(launch: Launch, build_
 
 def test_code_without_tables_ends_the_stack(launch: Launch, build_program: Build) -> None:
     program = build_program("no_unwind_tables", "-O2")
-    session = launch(program, check=lambda one: one.trace(add=["helped"], stack=8))
+    session = launch(program, check=lambda one: one.trace(TraceRequest(add=["helped"], stack=8)))
     assert outcome(session) == untraced(program)
     stacks = {event.stack for event in all_events(session, EventFilter()) if event.stack is not None}
     assert stacks
@@ -111,7 +111,7 @@ def test_in_handlers_that_interrupt_anything(launch: Launch, build_program: Buil
     """Also the recorder, which is what they interrupt most of the time here. Where a function's first instructions run
     in their trampoline nothing says how to go on."""
     program = build_program("stacks_in_handlers", "-O2", "-pthread")
-    session = launch(program, sampling="off", check=lambda one: one.trace(add=["**", "@heap"], stack=32))
+    session = launch(program, sampling="off", check=lambda one: one.trace(TraceRequest(add=["**", "@heap"], stack=32)))
     assert outcome(session) == untraced(program)
     wanted = EventFilter(event_type="function_enter", function=TextMatch(equals="on_tick"))
     stacks = [event.stack or () for event in all_events(session, wanted)]

@@ -6,7 +6,7 @@ import pytest
 from support.oracles.backtraces import Frame, frames_of, same, stacks
 from support.sessions import Build, Launch, all_events, outcome, untraced
 
-from strobe.model import Event, EventFilter, Probe
+from strobe.model import Event, EventFilter, Probe, TraceRequest
 from strobe.session import Session
 
 COMPILERS = pytest.mark.parametrize("compiler", ["g++", "clang++"])
@@ -36,7 +36,9 @@ def test_of_a_probe(
 ) -> None:
     program = build_program("stacks", level, pointers, compiler=compiler)
     patterns = [] if traced == "alone" else ["**"]
-    session = launch(program, patterns=patterns, check=lambda one: one.trace(probe=[Probe("leaf", stack=32)]))
+    session = launch(
+        program, patterns=patterns, check=lambda one: one.trace(TraceRequest(probe=[Probe("leaf", stack=32)]))
+    )
     assert outcome(session) == untraced(program)
     check(stacks(program, "leaf"), events_of(session, "probe"))
 
@@ -51,7 +53,9 @@ def test_of_a_return(
     """The callers are there, where the function's own frame is gone."""
     program = build_program("stacks", level, pointers, compiler=compiler)
     patterns = [] if traced == "alone" else ["**"]
-    session = launch(program, patterns=patterns, check=lambda one: one.trace(probe=[Probe("leaf:return", stack=32)]))
+    session = launch(
+        program, patterns=patterns, check=lambda one: one.trace(TraceRequest(probe=[Probe("leaf:return", stack=32)]))
+    )
     assert outcome(session) == untraced(program)
     check(stacks(program, "leaf"), events_of(session, "probe"))
 
@@ -64,7 +68,7 @@ def test_of_a_trace(
     launch: Launch, build_program: Build, compiler: str, level: str, pointers: str, patterns: list[str]
 ) -> None:
     program = build_program("stacks", level, pointers, compiler=compiler)
-    session = launch(program, check=lambda one: one.trace(add=patterns, stack=32))
+    session = launch(program, check=lambda one: one.trace(TraceRequest(add=patterns, stack=32)))
     assert outcome(session) == untraced(program)
     check(stacks(program, "leaf"), events_of(session, "function_enter"))
 
@@ -77,7 +81,9 @@ def test_stacks_that_differ_in_a_frame(
 ) -> None:
     program = build_program("stack_paths", "-O2", pointers, compiler=compiler)
     returns = Probe("leaf:return", show=("path",), stack=32)
-    session = launch(program, sampling="off", check=lambda one: one.trace(add=patterns, stack=32, probe=[returns]))
+    session = launch(
+        program, sampling="off", check=lambda one: one.trace(TraceRequest(add=patterns, stack=32, probe=[returns]))
+    )
     assert outcome(session) == untraced(program)
     entries, exits = events_of(session, "function_enter"), events_of(session, "probe")
     assert (len(entries), len(exits)) == (1000, 1000)
