@@ -16,7 +16,6 @@ from support.programs import PROGRAMS
 from support.wait import wait_until
 
 from strobe.mcp import daemon
-from strobe.model import TraceRequest
 
 Build = Callable[..., Path]
 
@@ -164,7 +163,7 @@ def test_a_hook_that_was_placed_later_knows_nothing_of_before(launch: Callable[.
     since = int(placed.partition("only from ")[2].partition(" ns")[0])
     assert since > ready["timestampNs"]
     assert asked.absence("unused", timeFrom=since + 1000).startswith("It did not happen. ")
-    asked.trace(TraceRequest(remove=("unused",)))
+    asked.trace(remove=("unused",))
     asked.trace("used")
     asked.wire.good("debug_query", sessionId=asked.session)
     removed = asked.absence("unused", timeFrom=since + 1000)
