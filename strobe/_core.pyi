@@ -364,8 +364,8 @@ def settle_entries(index: DwarfIndex, table: SymbolTable) -> None:
 
 def result_uses(code: Sequence[tuple[int, bytes]], entries: Sequence[int], has_traps: bool) -> bytes:
     """For each of the functions, `entries` ascending, a byte: which registers of its result some direct call's caller
-    reads right behind it (1 rax, 2 rdx, 4 xmm0, 8 xmm1). `code`: (address, content) of x86-64 code. `has_traps`: there
-    is a trap behind each call that the compiler knows not to come back from."""
+    reads right behind it (1 rax, 2 rdx, 4 xmm0, 8 xmm1; 16: there is such a call). `code`: (address, content) of x86-64
+    code. `has_traps`: there is a trap behind each call that the compiler knows not to come back from."""
 
 def instruction_length(code: bytes) -> int:
     """Bytes of the x86-64 instruction that `code` begins with; 0 where it is none that is known, or cut."""

@@ -94,6 +94,7 @@ class Walk {
         const auto found = std::ranges::lower_bound(entries_, target);
         if (found == entries_.end() || *found != target) return;
         const auto callee = static_cast<size_t>(found - entries_.begin());
+        uses_[callee] |= kIsCalled;
         const uint8_t uses = uses_behind(rest);
         if ((uses & ~uses_[callee]) == 0) return;
         if (code_.has_traps) {

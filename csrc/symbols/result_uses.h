@@ -13,6 +13,7 @@ inline constexpr uint8_t kUsesRax = 1;
 inline constexpr uint8_t kUsesRdx = 2;
 inline constexpr uint8_t kUsesXmm0 = 4;
 inline constexpr uint8_t kUsesXmm1 = 8;
+inline constexpr uint8_t kIsCalled = 16;  // by a direct call, whatever that uses
 
 // A stretch of code that is loaded at `address`. `has_traps`: behind each call that the compiler knows not to come back
 // from it puts a trap.

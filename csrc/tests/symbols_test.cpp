@@ -112,7 +112,9 @@ unsigned uses_in(const std::vector<uint8_t>& code, bool has_traps = false, uint6
 unsigned uses_behind_a_call(const std::vector<uint8_t>& behind, bool has_traps = false, uint64_t next = 0x900) {
     std::vector<uint8_t> code{0xe8, 0xfb, 0x0e, 0, 0};
     code.insert(code.end(), behind.begin(), behind.end());
-    return uses_in(code, has_traps, next);
+    const unsigned uses = uses_in(code, has_traps, next);
+    CHECK((uses & kIsCalled) != 0);
+    return uses & ~unsigned{kIsCalled};
 }
 
 void callers_show_which_results_they_read() {
@@ -156,8 +158,9 @@ void what_is_not_reached_by_the_call_shows_nothing() {
 void a_call_within_an_instruction_is_none() {
     CHECK_EQUAL(uses_in({0xb8, 0xe8, 0xfa, 0x0e, 0, 0, 0x84, 0xc0}, true), 0u);              // mov eax, 0xefae8; …
     CHECK_EQUAL(uses_in({0x48, 0x8d, 0x05, 0xe8, 0xf8, 0x0e, 0, 0, 0x84, 0xc0}, true), 0u);  // lea rax, [rip + …]
-    CHECK_EQUAL(uses_in({0x90, 0xe8, 0xfa, 0x0e, 0, 0, 0x84, 0xc0}, true), unsigned{kUsesRax});
-    CHECK_EQUAL(uses_in({0x66, 0x48, 0xe8, 0xf9, 0x0e, 0, 0, 0x84, 0xc0}, true), unsigned{kUsesRax});
+    CHECK_EQUAL(uses_in({0x90, 0xe8, 0xfa, 0x0e, 0, 0, 0x84, 0xc0}, true), unsigned{kUsesRax} | unsigned{kIsCalled});
+    CHECK_EQUAL(uses_in({0x66, 0x48, 0xe8, 0xf9, 0x0e, 0, 0, 0x84, 0xc0}, true),
+                unsigned{kUsesRax} | unsigned{kIsCalled});
     CHECK_EQUAL(uses_in({0x06, 0xe8, 0xfa, 0x0e, 0, 0, 0x84, 0xc0}, true), 0u);  // behind what is not decoded
 }
 

@@ -23,7 +23,9 @@ from strobe.symbols.dwarf.debug_info import DebugInfo
 from strobe.symbols.dwarf.dies import Doubt
 from strobe.symbols.dwarf.signature_rows import SignatureRow, TypeKey
 from strobe.symbols.function_table import FunctionTable
+from strobe.symbols.types.model import Record
 
+_IN_RAX = (1, 2, 4, 8)  # bytes of structs that Microsoft's convention returns there, whatever they hold
 _NEIGHBOURS = 16  # functions looked at on either side
 
 
@@ -74,11 +76,23 @@ class Evidence:
         """LLVM leaves out results that nobody uses, and those that are always the same, of functions that nobody else
         can call, where it optimizes. It does so for all callers: what one reads is there."""
         if self._debug_info.producer(row.unit).startswith("GNU"):
-            return True
+            return not self._may_be_foreign(row, address, result)
         if self._functions.is_open(address) or self._is_unoptimized_unit(row.unit, address):
             return True
         has_traps = "rustc" in self._debug_info.producer(row.unit)
         return self._has_known_code and self._code.reads_result(address, result_sources(result), has_traps)
+
+    def _may_be_foreign(self, row: SignatureRow, address: int, result: Shape | None) -> bool:
+        """Whether gcc may have compiled the function for another convention (ms_abi), which returns small structs
+        elsewhere: it has no parameters that would show which one, and what calls it does not read the result."""
+        if row.parameters or result is None or result.is_behind_pointer:
+            return False
+        _, returned = self._prototypes.types(row)
+        is_struct = isinstance(returned.bare, Record)
+        if is_like_elsewhere(result) and (not is_struct or (result.integers and returned.size in _IN_RAX)):
+            return False
+        sources = result_sources(result)
+        return bool(sources) and self._has_known_code and self._code.ignores_result(address, sources)
 
     def _is_stored(self, row: SignatureRow, parameter: tuple[str, TypeKey, bytes, bool], sources: Sources) -> bool:
         """Whether a parameter that lies in the frame all the time is put there from where the ABI passes it."""

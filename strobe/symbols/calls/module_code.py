@@ -16,6 +16,7 @@ from strobe.symbols.objects.formats import open_image
 from strobe.symbols.objects.image import StoredSection
 
 _BITS = {RAX: 1, RDX: 2, XMM0: 4, XMM0 + 1: 8}  # as result_uses has them
+_IS_CALLED = 16
 _BEGINNING_BYTES = 256
 _WORD_BYTES = 8
 _EXCEPTIONS = ".gcc_except_table"
@@ -40,6 +41,13 @@ class ModuleCode:
             return False
         uses = self._uses_before_traps if has_traps else self._uses_without_traps
         return uses[number] & wanted == wanted
+
+    def ignores_result(self, address: int, sources: Sources) -> bool:
+        """Whether there are direct calls of the function at an address, and none that reads all of these registers."""
+        number = self._functions.at(address)
+        if number is None or not self._uses_before_traps[number] & _IS_CALLED:
+            return False
+        return not self.reads_result(address, sources, has_traps=True)
 
     def stores(self, address: int, base: int, offset: int, sources: Sources) -> bool:
         """Whether the function at an address begins by storing these arguments, as they came, one word after the other

@@ -114,3 +114,16 @@ def by_call(lines: list[str]) -> dict[str, str]:
         for line in lines
         if (found := CALL.match(line))
     }
+
+
+@pytest.mark.parametrize("flag", ["-O0", "-O1", "-O2"])
+def test_small_structs_of_another_convention_are_not_misread(
+    build_program: Callable[..., Path], launch: Launch, flag: str
+) -> None:
+    """They have no parameters that would show which one it is; their callers do."""
+    session = launch(build_program("foreign_results", flag, compiler="gcc"), patterns=["*_real", "*_two"])
+    assert session.wait(60) is not None
+    seen = dict(line.split(" = ", 1) for line in typed.seen(session) if line[0] == "<")
+    assert seen["< own_two"] == "{first=9, second=10}"
+    assert seen["< own_real"] == "{share=3.5}" or (flag != "-O0" and seen["< own_real"] == "?")  # passed on at once
+    assert seen["< foreign_real"] in ("?", "{share=2.5}") and seen["< foreign_two"] in ("?", "{first=7, second=8}")
