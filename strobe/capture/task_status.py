@@ -33,6 +33,14 @@ def filters_calls(pid: int) -> bool:
     return False
 
 
+def waited_for_cpu(pid: int) -> float:
+    """How many seconds the main thread, ready to run, has waited for a processor; 0 where the kernel does not say."""
+    try:
+        return int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e9
+    except (OSError, IndexError, ValueError):
+        return 0.0
+
+
 def is_ending(pid: int) -> bool:
     """Whether every thread of the process is at its end, or is to be by a signal that the kernel has sent it: so it is
     from exit_group on until the process is gone, and where that is gone."""

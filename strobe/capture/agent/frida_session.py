@@ -27,8 +27,8 @@ _UNLOADING_S = 0.3
 _POLL_S = 0.002
 _LOOKING_S = 5.0  # for a safe point of the main thread
 _LOOKING_MS = 25  # at a time, and up to as much again: no session here hears from Frida meanwhile
-_LEAST_LOOKS = 60  # on a busy machine longer, as few are made then and the program hardly runs between them,
-_MOST_LOOKING_S = 30.0  # but not longer than this
+_LEAST_LOOKS = 60
+_MOST_LOOKING_S = 30.0  # on a busy machine, where fewer looks are made and the program hardly runs meanwhile
 _PAUSE_S = 0.01
 _LET_GO_S = 0.3  # for what this process traces still to be let go of
 _UNSAFE = "its main thread was in the memory allocator, in fork or in the dynamic loader each time it was checked"
@@ -146,7 +146,7 @@ class FridaSession:
 
     def _attach_safely(self) -> Any:
         """Into a program that runs. Frida has its main thread call functions of the C library where it stands."""
-        began = time.monotonic()
+        began, waited = time.monotonic(), task_status.waited_for_cpu(self._pid)
         looks = 0
         while True:
             looks += 1
@@ -168,7 +168,8 @@ class FridaSession:
                     raise refused(self._pid, _CHANGED, is_permission=False) from error
                 if self._guard.refusal != errno.ETIMEDOUT and not is_left:
                     raise
-                if passed > (_LOOKING_S if looks >= _LEAST_LOOKS else _MOST_LOOKING_S):
+                is_busy = looks < _LEAST_LOOKS or task_status.waited_for_cpu(self._pid) - waited > passed / 4
+                if passed > (_MOST_LOOKING_S if is_busy else _LOOKING_S):
                     raise failure("attach_refused", pid=self._pid, reason=_UNSAFE, hint=_UNSAFE_HINT) from error
             time.sleep(_PAUSE_S)
 
