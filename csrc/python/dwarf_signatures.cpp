@@ -12,7 +12,7 @@ using dwarf::TypeReference;
 
 py::bytes bytes_of(Bytes content) { return {reinterpret_cast<const char*>(content.data()), content.size()}; }
 
-// Signatures are told from offsets by being negative: ~signature.
+// A signature is negative, an offset is not: ~signature.
 py::object type_key(const TypeReference& type) {
     if (type.kind == TypeReference::kVoid) return py::none();
     const py::int_ value(type.value);

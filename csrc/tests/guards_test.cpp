@@ -149,7 +149,7 @@ bool keeps_registers(const uint8_t* code) {
     return sum_of_all == 1023 + 512 + 1;
 }
 
-void the_agent_is_told_on_a_stack_of_its_own() {
+void the_agent_is_called_on_a_stack_of_its_own() {
     // changes no register, as Frida's hook: all that the compiler may use is kept around it
     constexpr uint8_t kPushes[] = {0x50, 0x51, 0x52, 0x56, 0x57, 0x41, 0x50, 0x41,
                                    0x51, 0x41, 0x52, 0x41, 0x53, 0x48, 0xb8};
@@ -202,6 +202,6 @@ int main() {
     whoever_is_inside_is_known();
     a_call_that_was_left_gives_its_place_to_the_next();
     nobody_goes_in_without_an_agent();
-    the_agent_is_told_on_a_stack_of_its_own();
+    the_agent_is_called_on_a_stack_of_its_own();
     return strobe::test::failures == 0 ? 0 : 1;
 }

@@ -65,7 +65,7 @@ void loops_are_left() {
                 "0:2 ");
 }
 
-void quiet_walks_tell_by_their_place() {
+void quiet_walks_are_known_by_their_place() {
     Memory memory;
     memory.put(0x1010, 0x1020);  // 1010 -> 1020 -> 1030 -> null
     memory.put(0x1020, 0x1030);
@@ -230,7 +230,7 @@ void what_was_kept_is_found_by_its_number() {
 int main() {
     variables_keep_numbers_and_their_status();
     loops_are_left();
-    quiet_walks_tell_by_their_place();
+    quiet_walks_are_known_by_their_place();
     scans_find_what_a_loop_finds();
     what_was_kept_is_found_by_its_number();
     return strobe::test::verdict();

@@ -295,7 +295,7 @@ Selection read_selection(State& state, const char* plan, sqlite3_value** values)
         if (role != Role::kHosts && role != Role::kSkip) append_key(selection.key, plan + 2 * i, values[i]);
         has_set |= compare == kIn;
     }
-    if (has_set) selection.key.clear();  // the members of an IN cannot be told from its value
+    if (has_set) selection.key.clear();  // the members of an IN are not in its value
     return selection;
 }
 

@@ -8,7 +8,7 @@
 namespace strobe::dwarf {
 
 // By section offset: `origin`, the abstract instance of what was inlined, and `die`, the site. `entry`: the link-time
-// address where its code is entered, or begins where that is not told.
+// address where its code is entered, or begins where that is not given.
 struct InlinedSite {
     uint64_t origin, die, entry;
 };

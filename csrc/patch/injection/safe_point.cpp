@@ -304,7 +304,7 @@ class Walk {
         resume(0);
         while (error_ == 0) {
             siginfo_t stop{};
-            // without WEXITED: its parent is to be told how it ended
+            // without WEXITED: its parent is to learn how it ended
             if (waitid(P_PID, static_cast<id_t>(thread_), &stop, WSTOPPED | WNOHANG | __WALL) != 0) {
                 error_ = ESRCH;
             } else if (stop.si_pid != 0) {
@@ -343,7 +343,7 @@ class Walk {
         const int event = status >> 8;
         if (event == kEventStop && signal == SIGTRAP) {
             if (!has_breakpoints_ || !has_trap_pending()) return true;
-            resume(0);  // a breakpoint was hit, too, which is told next
+            resume(0);  // a breakpoint was hit, too, which is reported next
             return false;
         }
         if (event != 0) {
@@ -358,7 +358,7 @@ class Walk {
         return false;
     }
 
-    // A breakpoint is told by a signal.
+    // A breakpoint is reported by a signal.
     bool has_trap_pending() const {
         std::array<siginfo_t, kMostPending> pending{};
         __ptrace_peeksiginfo_args wanted{0, 0, kMostPending};

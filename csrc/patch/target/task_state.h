@@ -54,7 +54,7 @@ class TaskStatus {
     // `field` with its colon.
     bool has(std::string_view field) const { return !value_of(field).empty(); }
 
-    // 0 where it is not told.
+    // 0 where the kernel does not give it.
     std::uint64_t number(std::string_view field, int base = 10) const {
         return std::strtoull(value_of(field).c_str(), nullptr, base);
     }

@@ -21,13 +21,13 @@ bool is_own_child(pid_t thread) {
            status.number("PPid:") == static_cast<std::uint64_t>(getpid());
 }
 
-bool is_end(const siginfo_t& told) {
-    return told.si_code == CLD_EXITED || told.si_code == CLD_KILLED || told.si_code == CLD_DUMPED;
+bool is_end(const siginfo_t& info) {
+    return info.si_code == CLD_EXITED || info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED;
 }
 
 constexpr int kStopped = 0x7f;  // in the low byte of a status of wait(2)
 
-// As wait(2) would tell an end that waitid has told.
+// As wait(2) would report an end that waitid has reported.
 int status_of(const siginfo_t& end) {
     constexpr int kDumped = 0x80;
     if (end.si_code == CLD_EXITED) return end.si_status << 8;
@@ -85,7 +85,7 @@ bool let_go(pid_t thread) {
 
 bool has_ended(pid_t thread) {
     siginfo_t found{};
-    constexpr int kOptions = WEXITED | WNOWAIT | WNOHANG | __WALL;  // of its stops the tracer is told nevertheless
+    constexpr int kOptions = WEXITED | WNOWAIT | WNOHANG | __WALL;  // its stops are reported to the tracer nevertheless
     return waitid(P_PID, static_cast<id_t>(thread), &found, kOptions) == 0 && found.si_pid != 0 && is_end(found);
 }
 
