@@ -37,7 +37,7 @@ constexpr auto kBetweenPolls = std::chrono::microseconds(20);
 constexpr auto kBetweenLooks = std::chrono::milliseconds(2);
 // Longer than the allocator waits for a lock of its own, which no thread holds for long.
 constexpr auto kLongWait = std::chrono::milliseconds(10);
-constexpr auto kLongestStop = std::chrono::seconds(1);  // it has only to be given a processor
+constexpr auto kLongestStop = std::chrono::seconds(20);  // it has only to be given a processor
 constexpr auto kShortestRun = std::chrono::microseconds(100);
 constexpr int kLongestRun = 16;                               // of the shortest
 constexpr auto kLongestCall = std::chrono::milliseconds(15);  // the next look may find the thread in it again
@@ -391,10 +391,20 @@ bool stand_still(pid_t thread) {
     ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr);
     if (ptrace(PTRACE_CONT, thread, nullptr, nullptr) != 0) return false;
     const auto deadline = Clock::now() + kLongestStop;
+    auto next_look = Clock::now() + kBetweenLooks;
     while (Clock::now() < deadline) {
         siginfo_t stop{};
         if (waitid(P_PID, static_cast<id_t>(thread), &stop, WSTOPPED | WNOHANG | __WALL) != 0) return false;
         if (stop.si_pid != 0) return stop.si_status >> 8 == kEventStop;
+        if (Clock::now() > next_look) {
+            next_look = Clock::now() + kBetweenLooks;
+            const char state = task_state(thread, thread);
+            if (state == 'Z' || state == 'X') return false;
+            if (state == 't') {  // by now, or somebody else here has waited for that
+                waitid(P_PID, static_cast<id_t>(thread), &stop, WSTOPPED | WNOHANG | __WALL);
+                return status_of_stop(thread) >> 16 == kEventStop;
+            }
+        }
         std::this_thread::yield();
     }
     return false;

@@ -166,7 +166,9 @@ class FridaSession:
                     raise failure("attach_refused", pid=self._pid, reason=_NO_CLOCK, hint=_NO_CLOCK_HINT) from error
                 if self._guard.refusal == errno.EBUSY:
                     raise refused(self._pid, _CHANGED, is_permission=False) from error
-                if self._guard.refusal != errno.ETIMEDOUT and not is_left:
+                # a thread that was not given a processor is not found either
+                is_slow = self._guard.refusal == errno.ESRCH and not task_status.is_ending(self._pid)
+                if self._guard.refusal != errno.ETIMEDOUT and not is_slow and not is_left:
                     raise
                 is_busy = looks < _LEAST_LOOKS or task_status.waited_for_cpu(self._pid) - waited > passed / 4
                 if passed > (_MOST_LOOKING_S if is_busy else _LOOKING_S):
