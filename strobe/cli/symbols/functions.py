@@ -22,11 +22,13 @@ _ALSO = "also inlined at"
 
 @dataclass
 class FunctionList:
-    """`inlined`: matching functions without a copy of their own, and their sites. `misses`: why patterns failed."""
+    """`inlined`: matching functions without a copy of their own, and their sites. `misses`: why patterns failed.
+    `other_names`: sentences on patterns that name a function by another of its names."""
 
     functions: list[FunctionSymbol] = field(default_factory=list)
     inlined: dict[str, int] = field(default_factory=dict)
     misses: list[str] = field(default_factory=list)
+    other_names: list[str] = field(default_factory=list)
 
 
 def find_functions(subject: Subject, patterns: Sequence[Pattern]) -> FunctionList:
@@ -38,6 +40,8 @@ def find_functions(subject: Subject, patterns: Sequence[Pattern]) -> FunctionLis
         inlined = _inlined(subject, pattern)
         if not matches and not inlined:
             result.misses.append(_miss(subject, pattern))
+        if matches and pattern.is_exact and (other := subject.other_name(pattern.text)) is not None:
+            result.other_names.append(f"'{pattern.text}' is another name of '{other}'.")
         found |= matches
         result.inlined |= inlined
     if len(result.misses) > 1 and all(Path(pattern.text).exists() for pattern in patterns):
@@ -76,9 +80,6 @@ def _miss(subject: Subject, pattern: Pattern) -> str:
     where = {"usercode": selection.warnings[0] if selection.warnings else ""}.get(pattern.kind)
     if where:
         return where
-    other = subject.other_name(pattern.text) if pattern.is_exact else None
-    if other is not None:
-        return f"'{pattern.text}' is another name of '{other}', and functions are matched by one name: ask for that."
     noun = "source file" if pattern.kind == "file" else "function"
     return f"No {noun} matches '{pattern.text}'. {selection.meant(pattern.text)}".rstrip()
 
@@ -97,7 +98,13 @@ def function_lines(subject: Subject, found: FunctionList, page: Page) -> list[st
             number = f"{function.line or '':>{numbers}}  " if numbers else ""
             left = f"  {number}{function.address:#{addresses}x}  {function.size:>{sizes}} B  "
             lines.append(_entry(subject, function, left, page))
-    return [*lines, *page.rest(len(found.functions)), *_inlined_lines(found, page), *_below(subject, found)]
+    return [
+        *lines,
+        *page.rest(len(found.functions)),
+        *_inlined_lines(found, page),
+        *_below(subject, found),
+        *found.other_names,
+    ]
 
 
 def _entry(subject: Subject, function: FunctionSymbol, left: str, page: Page) -> str:

@@ -154,7 +154,7 @@ def test_strobe_blocked_by_a_lock_ends_as_well(build_program: Build, strobe_home
 
 def test_strobe_blocked_after_the_program_has_ended(build_program: Build, strobe_home: Path) -> None:
     """Then there is nobody else whom a signal could be meant for."""
-    script = BLOCKED.format(module="strobe.session", owner="Session", method="totals")
+    script = BLOCKED.format(module="strobe.timeline.query", owner="Timeline", method="totals")
     command = [sys.executable, "-c", script]
     process = start("run", "-t", "end", "--", build_program("exits"), "return", 0, command=command)
     wait_for_line(process, b"here\n")

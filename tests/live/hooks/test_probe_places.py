@@ -34,7 +34,7 @@ def test_lines_are_counted_as_often_as_gcov_counts_them(name: str, build_program
     with strobe.launch([program], probe=[f"{source.name}:{line}" for line in counted]) as session:
         session.wait(60)
         assert session.stdout == alone
-        hits = {int(one.label.rpartition(":")[2]): one.hits for one in session.timeline.probe_totals()}
+        hits = {int(one.label.rpartition(":")[2]): one.hits for one in session.probe_totals()}
     # of the head of a loop gcov counts the tests, of a line with a lambda what is around it alone
     plain = [line for line in counted if not re.search(r"\b(for|while) \(|\[.*\]\(|^\s*};?$", text[line - 1])]
     assert {line: hits[line] for line in plain} == {line: counted[line] for line in plain}
@@ -47,7 +47,7 @@ def test_every_copy_of_an_optimized_line_is_counted(build_program: BuildProgram)
     line = line_of("recursion", "return below + levels")
     with strobe.launch([program], probe=[f"recursion.c:{line} if levels < 3 : levels, below"]) as session:
         session.wait(60)
-        (totals,) = session.timeline.probe_totals()
+        (totals,) = session.probe_totals()
         shown = {tuple(hit.values.values()) for hit in session.hits()}
         warnings = session.warnings
     assert totals.hits == 10_204
@@ -69,7 +69,7 @@ def test_a_probe_inside_an_instruction_is_refused(build_program: BuildProgram) -
     with strobe.launch([program], probe=[hex(first), hex(last)]) as session:
         session.wait(60)
         assert session.stdout == alone
-        assert {one.hits for one in session.timeline.probe_totals()} == {10_204}
+        assert {one.hits for one in session.probe_totals()} == {10_204}
 
 
 def begin(program: Path, start: int, address: int) -> int:
