@@ -3,7 +3,7 @@
  * pointers, scripts; and which functions' calls get which of them.
  */
 
-import { CAPTURE, RECIPE_STEP, WATCH } from "./abi.js";
+import { RECIPE_STEP, WATCH } from "./abi.js";
 import { Scripts } from "./scripts.js";
 
 /** As the host packs them; see strobe/capture/agent/extras_request.py. */
@@ -12,15 +12,15 @@ export interface ExtrasRequest {
     recipes: [index: number, bytes: number, items: number, steps: number][];
     /** Numbers of watches. */
     watches: number[];
-    /** Sets: captures at the entry, at the return, most words; the recipe of the condition, 0 for none, and its needs. */
-    sets: [entry: number, exit: number, words: number, condition: number, needs: number][];
+    /** Sets: captures at the entry, at the return, most words; the recipe of the condition, 0 for none, and its needs; the first capture. */
+    sets: [entry: number, exit: number, words: number, condition: number, needs: number, first: number][];
     scripts: [index: number, expression: string][];
     /** Watches of libraries, by their bases, and where they are read when that library has gone. */
     libraries: [base: string, ...Move][];
     /** Watches that are read at other places from now on. */
     moves: Move[];
-    /** Bytes of the steps of all recipes, of all watches, and of the captures of all sets. */
-    sizes: [steps: number, watches: number, captures: number];
+    /** Bytes of the steps of all recipes, before those of the watches. */
+    stepBytes: number;
 }
 
 
@@ -32,7 +32,7 @@ export class Extras {
     private readonly setWatch: (index: number, watch: NativePointer) => void;
     private readonly setRecipe: (index: number, bytes: number, items: number, count: number, steps: NativePointer) => number;
     private readonly addExtras: (
-        entry: number, exit: number, words: number, condition: number, needs: number, captures: NativePointer) => number;
+        entry: number, exit: number, words: number, condition: number, needs: number, first: number) => number;
     private readonly setExtras: (count: number, functions: NativePointer, sets: NativePointer) => void;
     private readonly scripts: Scripts;
 
@@ -42,12 +42,12 @@ export class Extras {
         this.setRecipe = new NativeFunction(
             form.strobe_agent_set_recipe, "int", ["uint32", "uint32", "uint32", "uint32", "pointer"]);
         this.addExtras = new NativeFunction(
-            form.strobe_agent_add_extras, "uint32", ["uint32", "uint32", "uint32", "uint32", "uint32", "pointer"]);
+            form.strobe_agent_add_extras, "uint32", ["uint32", "uint32", "uint32", "uint32", "uint32", "uint32"]);
         this.setExtras = new NativeFunction(form.strobe_agent_set_extras, "void", ["uint32", "pointer", "pointer"]);
         this.scripts = new Scripts(form);
     }
 
-    /** Gives the numbers of the sets; 0 where there is no room. Throws where an expression cannot be compiled. */
+    /** Gives the numbers of the sets, whose captures are there; 0 where there is no room. Throws where an expression cannot be compiled. */
     prepare(request: ExtrasRequest, data: ArrayBuffer): number[] {
         request.scripts.forEach(([index, expression]) => this.scripts.compile(index, expression));
         const memory = Memory.alloc(Math.max(data.byteLength, 8));
@@ -57,16 +57,11 @@ export class Extras {
             if (this.setRecipe(index, bytes, items, steps, place) === 0) throw new Error("there is no room for more recipes");
             place = place.add(steps * RECIPE_STEP.bytes);
         }
-        place = memory.add(request.sizes[0]);
+        place = memory.add(request.stepBytes);
         request.watches.forEach((index, at) => this.setWatch(index, place.add(at * WATCH.bytes)));
         this.move(request.moves);
         for (const [base, ...move] of request.libraries) this.whenGone.set(base, [...this.whenGone.get(base) ?? [], move]);
-        place = memory.add(request.sizes[0] + request.sizes[1]);
-        return request.sets.map(([entry, exit, words, condition, needs]) => {
-            const number = this.addExtras(entry, exit, words, condition, needs, place);
-            place = place.add((entry + exit) * CAPTURE.bytes);
-            return number;
-        });
+        return request.sets.map(set => this.addExtras(...set));
     }
 
     /** Nothing else is to be done with these when a library goes. */

@@ -120,6 +120,11 @@ rpc.exports = {
         return running().makeTrampolines(specs, plans, specs.removals);
     },
 
+    /** As Recorder.setCaptures. */
+    setCaptures(first: number, captures: ArrayBuffer): void {
+        recorder?.setCaptures(first, captures);
+    },
+
     /** As Recorder.setPlans. */
     setPlans(ids: number[], plans: ArrayBuffer): void {
         recorder?.setPlans(ids, plans);

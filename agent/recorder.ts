@@ -3,7 +3,7 @@
  * library cannot be loaded: compiled by TinyCC, called by a guard that stays when it goes.
  */
 
-import { CODE_BEHIND } from "./abi.js";
+import { CAPTURE, CODE_BEHIND } from "./abi.js";
 import { SET_CANCEL_STATE } from "./scripts.js";
 import { CodeChanges, type LeftChange } from "./code_changes.js";
 import { Extras } from "./extras.js";
@@ -57,6 +57,7 @@ export class Recorder {
     private threadKey: number | null = null;
     private readonly end_: () => void;
     private isStopped = false;
+    private readonly setCaptures_: (first: number, count: number, captures: NativePointer) => void;
     private readonly setPlans_: (count: number, functions: NativePointer, plans: NativePointer) => void;
     private readonly setFlags_: (count: number, functions: NativePointer, flags: NativePointer) => void;
     private readonly addFlags_: (count: number, functions: NativePointer, flags: number) => void;
@@ -129,6 +130,7 @@ export class Recorder {
         this.endStores = new NativeFunction(form.strobe_agent_end_stores, "void", []);
         this.forgetCode_ = new NativeFunction(form.strobe_agent_forget_code, "void", ["uint64", "uint64"]);
         this.end_ = new NativeFunction(form.strobe_agent_end, "void", []);
+        this.setCaptures_ = new NativeFunction(form.strobe_agent_set_captures, "void", ["uint32", "uint32", "pointer"]);
         this.setPlans_ = new NativeFunction(form.strobe_agent_set_plans, "void", ["uint32", "pointer", "pointer"]);
         this.setFlags_ = new NativeFunction(form.strobe_agent_set_flags, "void", ["uint32", "pointer", "pointer"]);
         this.addFlags_ = new NativeFunction(form.strobe_agent_add_flags, "void", ["uint32", "pointer", "uint8"]);
@@ -219,11 +221,14 @@ export class Recorder {
         new NativeFunction(address, "void", ["pointer"])(this.unwindTable);
     }
 
-    /** `plans`: for each function its flags, counts and captures, as strobe_agent_set_plans takes them. */
+    /** Those from the one at `first` on, struct strobe_capture each. */
+    setCaptures(first: number, captures: ArrayBuffer): void {
+        this.setCaptures_(first, captures.byteLength / CAPTURE.bytes, bytesOf(captures));
+    }
+
+    /** `plans`: struct strobe_function_plan of each function; their captures are there. */
     setPlans(functions: number[], plans: ArrayBuffer): void {
-        const values = Memory.alloc(Math.max(plans.byteLength, 4));
-        values.writeByteArray(plans);
-        this.setPlans_(functions.length, idArray(functions), values);
+        this.setPlans_(functions.length, idArray(functions), bytesOf(plans));
     }
 
     setFlags(functions: number[], flags: number[]): void {
@@ -344,7 +349,7 @@ function guarded(form: Record<string, NativePointer>, routine: NativePointer): N
 function librarySymbols(handle: NativePointer): Record<string, NativePointer> {
     const names = ["strobe_agent_begin", "strobe_agent_init", "strobe_agent_has_thread_key", "strobe_agent_add_unwinder",
         "strobe_agent_jumps",
-        "strobe_agent_set_thread_key", "strobe_agent_set_plans", "strobe_agent_set_flags",
+        "strobe_agent_set_thread_key", "strobe_agent_set_captures", "strobe_agent_set_plans", "strobe_agent_set_flags",
         "strobe_agent_add_flags", "strobe_agent_store", "strobe_agent_store_bits", "strobe_agent_begin_stores",
         "strobe_agent_end_stores", "strobe_agent_set_watch", "strobe_agent_set_recipe",
         "strobe_agent_move_watch", "strobe_agent_add_extras", "strobe_agent_set_extras", "strobe_agent_set_callers", "strobe_agent_set_unwinding", "strobe_agent_set_script",
@@ -355,6 +360,12 @@ function librarySymbols(handle: NativePointer): Record<string, NativePointer> {
         "strobe_native_catch_faults", "strobe_native_leave_faults", "strobe_native_traces_library",
         "strobe_agent_recorder"];
     return Object.fromEntries(names.map(name => [name, librarySymbol(handle, name)]));
+}
+
+function bytesOf(data: ArrayBuffer): NativePointer {
+    const memory = Memory.alloc(Math.max(data.byteLength, 4));
+    memory.writeByteArray(data);
+    return memory;
 }
 
 function idArray(functions: number[]): NativePointer {

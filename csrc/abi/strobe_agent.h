@@ -11,6 +11,7 @@
 
 #define STROBE_THREAD_STATES 1024u /* threads that record at the same time */
 #define STROBE_FUNCTION_CAPACITY 262144u
+#define STROBE_CAPTURE_CAPACITY 1048576u /* of all functions and sets together; the same ones are there once */
 #define STROBE_WATCH_DEREFERENCES 4u
 #define STROBE_REGISTERS 6u /* of integer arguments */
 

@@ -210,45 +210,26 @@ void strobe_agent_begin_limit(uint32_t first, uint32_t after, uint32_t most, uin
 /* Of a site of a probe: the limit that counts for it, 0 for none. Before it is recorded there. */
 void strobe_agent_limit_probe(uint32_t function, uint32_t first) { strobe_recorder.probes[function].limit = first; }
 
-/* A library that is loaded again brings the same functions, whose captures are there already. */
-static int strobe_has_captures(const struct strobe_recorder* recorder, const struct strobe_function_plan* plan,
-                               const uint8_t* wanted) {
-    const uint8_t* own = (const uint8_t*)(recorder->captures + plan->captures);
-    uint32_t bytes = (uint32_t)(wanted[1] + wanted[2]) * (uint32_t)sizeof(struct strobe_capture);
+/* Captures from the one at `first` on, which no plan and no set names yet. */
+void strobe_agent_set_captures(uint32_t first, uint32_t count, const struct strobe_capture* captures) {
     uint32_t index;
-    if (plan->enter_count != wanted[1] || plan->exit_count != wanted[2]) return 0;
-    for (index = 0; index < bytes; index++)
-        if (own[index] != wanted[4 + index]) return 0;
-    return 1;
+    if (first > STROBE_CAPTURE_CAPACITY || count > STROBE_CAPTURE_CAPACITY - first) return;
+    for (index = 0; index < count; index++) strobe_recorder.captures[first + index] = captures[index];
 }
 
-/* Of functions that are hooked, and of probes, before either has probes behind it.
-   `plans`: for each function its flags, enter_count, exit_count and most_words, a byte each, then its captures.
-   Functions for which there is no room get none. */
-void strobe_agent_set_plans(uint32_t count, const uint32_t* functions, const uint8_t* plans) {
+/* Of functions that are hooked, and of probes, before either has probes behind it. Their captures are there. */
+void strobe_agent_set_plans(uint32_t count, const uint32_t* functions, const struct strobe_function_plan* plans) {
     struct strobe_recorder* recorder = &strobe_recorder;
-    uint32_t index, capture;
+    uint32_t index;
     for (index = 0; index < count; index++) {
-        struct strobe_function_plan* plan = &recorder->plans[functions[index]];
-        const struct strobe_capture* captures = (const struct strobe_capture*)(plans + 4);
-        uint32_t used = recorder->captures_used;
-        uint32_t wanted = plans[1] + plans[2];
-        int fits = used + wanted <= STROBE_CAPTURE_CAPACITY;
-        if (functions[index] < STROBE_FUNCTION_CAPACITY) recorder->probes[functions[index]].next = 0;
-        if (functions[index] < STROBE_FUNCTION_CAPACITY && strobe_has_captures(recorder, plan, plans)) {
-            plan->most_words = plans[3];
-            plan->flags = plans[0];
-        } else if (functions[index] < STROBE_FUNCTION_CAPACITY) {
-            for (capture = 0; fits && capture < wanted; capture++)
-                recorder->captures[used + capture] = captures[capture];
-            plan->captures = used;
-            plan->enter_count = fits ? plans[1] : 0;
-            plan->exit_count = fits ? plans[2] : 0;
-            plan->most_words = plans[3];
-            plan->flags = plans[0];
-            if (fits) recorder->captures_used += wanted;
-        }
-        plans += 4 + wanted * sizeof(struct strobe_capture);
+        const struct strobe_function_plan* wanted = &plans[index];
+        if (functions[index] >= STROBE_FUNCTION_CAPACITY) continue;
+        recorder->probes[functions[index]].next = 0;
+        recorder->plans[functions[index]].captures = wanted->captures;
+        recorder->plans[functions[index]].enter_count = wanted->enter_count;
+        recorder->plans[functions[index]].exit_count = wanted->exit_count;
+        recorder->plans[functions[index]].most_words = wanted->most_words;
+        recorder->plans[functions[index]].flags = wanted->flags;
     }
 }
 
@@ -304,17 +285,19 @@ int strobe_agent_set_recipe(uint32_t index, uint32_t bytes, uint32_t items, uint
     return 1;
 }
 
-/* A new set; its number, 0 where there is no room for it. `condition`: a recipe, 0 for none,
-   with STROBE_CONDITION_AT_RETURN where it is decided then; `condition_needs`: what it
-   needs, STROBE_NEEDS_*. */
+/* A new set, whose captures are there, from the one at `first` on; its number, 0 where there is no room for it.
+   `condition`: a recipe, 0 for none, with STROBE_CONDITION_AT_RETURN where it is decided then; `condition_needs`: what
+   it needs, STROBE_NEEDS_*. */
 uint32_t strobe_agent_add_extras(uint32_t enter_count, uint32_t exit_count, uint32_t most_words, uint32_t condition,
-                                 uint32_t condition_needs, const struct strobe_capture* captures) {
+                                 uint32_t condition_needs, uint32_t first) {
     struct strobe_recorder* recorder = &strobe_recorder;
-    uint32_t used = recorder->captures_used;
     uint32_t wanted = enter_count + exit_count;
+    const struct strobe_capture* captures = &recorder->captures[first];
     struct strobe_extras* extras = &recorder->extras[recorder->extras_used + 1];
     uint32_t index;
-    if (recorder->extras_used + 1 >= STROBE_EXTRAS || used + wanted > STROBE_CAPTURE_CAPACITY) return 0;
+    if (recorder->extras_used + 1 >= STROBE_EXTRAS || first > STROBE_CAPTURE_CAPACITY ||
+        wanted > STROBE_CAPTURE_CAPACITY - first)
+        return 0;
     extras->needs = (uint8_t)condition_needs;
     extras->condition = (uint16_t)condition;
     extras->at_return = (condition & STROBE_CONDITION_AT_RETURN) != 0;
@@ -322,7 +305,6 @@ uint32_t strobe_agent_add_extras(uint32_t enter_count, uint32_t exit_count, uint
     strobe_quick_find(recorder, extras);
     extras->is_plain = condition == 0 || extras->quick.is_there;
     for (index = 0; index < wanted; index++) {
-        recorder->captures[used + index] = captures[index];
         if (captures[index].kind != STROBE_CAPTURE_WATCH && captures[index].kind != STROBE_CAPTURE_STACK)
             extras->is_plain = 0;
         if (captures[index].kind != STROBE_CAPTURE_RECIPE) continue;
@@ -330,8 +312,7 @@ uint32_t strobe_agent_add_extras(uint32_t enter_count, uint32_t exit_count, uint
             extras->needs = (uint8_t)strobe_joined_needs(extras->needs, captures[index].source);
         if (captures[index].second == STROBE_ROLE_BEFORE) extras->needs |= STROBE_NEEDS_ENTRY;
     }
-    recorder->captures_used += wanted;
-    extras->captures = used;
+    extras->captures = first;
     extras->most_words = (uint16_t)most_words;
     extras->enter_count = (uint8_t)enter_count;
     extras->exit_count = (uint8_t)exit_count;

@@ -111,7 +111,7 @@ int64_t strobe_recorder_init(struct strobe_recorder* recorder, uint8_t* segment)
         strobe_return_path_write(recorder);
         strobe_unwind_table_write(recorder);
     }
-    recorder->captures_used = recorder->recipe_steps_used = recorder->extras_used = 0;
+    recorder->recipe_steps_used = recorder->extras_used = 0;
     strobe_probes_forget(recorder);
     recorder->script = NULL;
     recorder->libraries_changed = NULL;

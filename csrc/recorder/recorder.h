@@ -50,7 +50,6 @@
 #define STROBE_UNWINDERS 64u
 #define STROBE_FILTERED_BYTES (16u << 20)   /* of chunks, made ahead when a program begins to filter its system calls */
 #define STROBE_RETURNING_MARK 0x80000000ull /* added to a frame's number, which alone could be anything on a stack */
-#define STROBE_CAPTURE_CAPACITY (1u << 20)
 #define STROBE_PAGE_BYTES 4096u
 #define STROBE_SIG_BLOCK 0 /* rt_sigprocmask(2) */
 #define STROBE_SIG_UNBLOCK 1
@@ -204,8 +203,6 @@ struct strobe_recorder {
     uint32_t state_bytes;            /* of each of them */
     struct strobe_frame* frames;     /* STROBE_THREAD_STATES * STROBE_FRAMES */
     struct strobe_capture* captures; /* STROBE_CAPTURE_CAPACITY */
-    uint32_t captures_used;
-    uint32_t reserved1;
     uint8_t* stubs;            /* as many stubs of STROBE_STUB_BYTES, then the common return path */
     uint32_t return_path_pops; /* where in the return path the registers are restored */
     uint32_t return_path_bytes;

@@ -6,40 +6,39 @@ import logging
 import signal
 
 from strobe import _core
+from strobe._abi import Refusal
 from strobe.capture.agent.agent_link import AgentLink
 from strobe.capture.code_patches import CodePatches
 from strobe.capture.landings import landings
 from strobe.capture.own_handlers import sets_handlers_itself
 from strobe.capture.probes import Trampoline
+from strobe.capture.refusals import SENTENCES
 from strobe.capture.task_status import blocked_signals, task_ids
 
 log = logging.getLogger(__name__)
 
 _FIRST = -1  # of the numbers of their patches, which count downwards
+_RESTRICTING = ("prctl", "syscall")
 _FAULTS = 1 << signal.SIGSEGV - 1 | 1 << signal.SIGBUS - 1
 
 
-def observe(pid: int, agent: AgentLink, patches: CodePatches, catches_faults: bool) -> None:
+def observe(pid: int, agent: AgentLink, patches: CodePatches, catches_faults: bool) -> dict[str, str]:
     """From now on the recorder knows of the system calls that the program filters. With `catches_faults` also of the
     signal handlers and masks that it sets, so that it can catch the faults of its own loads; without that it has the
-    kernel read, which takes longer. Raises as AgentLink and CodePatches do."""
+    kernel read, which takes longer. Gives those functions that filter system calls, and whose calls are not seen, with
+    the reason. Raises as AgentLink and CodePatches do."""
     found = agent.observer_trampolines(landings(pid))
     made = {_FIRST - number: item for number, (_, item) in enumerate(found) if isinstance(item, Trampoline)}
-    refused = patches.install(made)
-    installed = made.keys() - refused.keys()
-    if not catches_faults:
-        for name, item in found:
-            if not isinstance(item, Trampoline):
-                log.warning("process %d: calls of %s are not seen: %s", pid, name, item)
-        for number, reason in refused.items():
-            log.warning("process %d: calls of %s are not seen: %s", pid, found[_FIRST - number][0], reason)
-        return
-    if sets_handlers_itself(pid):  # it would get the faults of the recorder's loads
+    reasons = patches.install(made)
+    reasons |= {_FIRST - number: item for number, (_, item) in enumerate(found) if isinstance(item, Refusal)}
+    if catches_faults and sets_handlers_itself(pid):  # it would get the faults of the recorder's loads
         log.info("process %d sets signal handlers by system calls of its own: memory is read by the kernel", pid)
-    elif _FIRST in installed:  # sigaction
-        agent.begin_observing(len(installed) < len(found) or _has_faults_blocked(pid, agent, patches.running))
-    elif found:
-        log.warning("process %d: faults are not caught: %s", pid, repr(refused.get(_FIRST, found[0][1])))
+    elif catches_faults and found and _FIRST not in reasons:  # sigaction
+        agent.begin_observing(bool(reasons) or _has_faults_blocked(pid, agent, patches.running))
+    elif catches_faults and found:
+        log.warning("process %d: faults are not caught: %s", pid, repr(reasons[_FIRST]))
+    unseen = {found[_FIRST - number][0]: reason for number, reason in reasons.items()}
+    return {name: SENTENCES[unseen[name]] for name in _RESTRICTING if name in unseen}
 
 
 def _has_faults_blocked(pid: int, agent: AgentLink, is_running: bool) -> bool:

@@ -4,7 +4,8 @@ its entry (CodePatch, in code_patches.py). Why there is none: Refusal."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import threading
+from collections.abc import Callable, Iterable, Sequence
 from enum import IntEnum
 from functools import lru_cache
 
@@ -27,10 +28,12 @@ class Returns(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What the recorder does for a function. `layout`: counts and captures as strobe_agent_set_plans takes them."""
+    """What the recorder does for a function. `captures`: struct strobe_capture of those at the entry, then of those at
+    the return; `counts`: of the former, of the latter, and the most words that either gives."""
 
     flags: int  # STROBE_PLAN_*
-    layout: bytes = bytes(3)
+    captures: bytes = b""
+    counts: tuple[int, int, int] = (0, 0, 0)
     extras: int = 0  # the number of the set of what else is recorded, where the flags say that there is more
 
     @property
@@ -41,6 +44,37 @@ class Plan:
     def disabled(self) -> Plan:
         """The same plan for a function whose calls are no longer recorded."""
         return replace(self, flags=self.flags & ~_abi.PLAN_ENABLED)
+
+
+class CaptureTable:
+    """Which captures the recorder of one process has, and where in its table: the same ones once. For several threads
+    at once."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._places = {b"": 0}
+        self._used = 0
+        self._new: list[bytes] = []
+
+    def place(self, captures: bytes) -> int | None:
+        """`captures`: struct strobe_capture each. The number of the first one; None where there is no room."""
+        with self._lock:
+            place = self._places.get(captures)
+            count = len(captures) // _abi.CAPTURE.size
+            if place is None and self._used + count <= _abi.CAPTURE_CAPACITY:
+                place = self._places[captures] = self._used
+                self._used += count
+                self._new.append(captures)
+            return place
+
+    def write_new(self, write: Callable[[int, bytes], None]) -> None:
+        """`write`: given the number of the first one, and those that the recorder has yet to get, which nothing names
+        before; not called where there are none. Where it raises they are written the next time."""
+        with self._lock:
+            if self._new:
+                new = b"".join(self._new)
+                write(self._used - len(new) // _abi.CAPTURE.size, new)
+                self._new = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +142,14 @@ def recorded(function: FunctionSymbol, native: bool, text_words: int) -> Functio
     return replace(function, parameters=parameters, return_captures=returned)
 
 
+def without_values(function: FunctionSymbol) -> FunctionSymbol:
+    """The function with nothing recorded of its arguments and its result."""
+    parameters = function.parameters
+    if parameters is not None:
+        parameters = tuple(replace(parameter, captures=()) for parameter in parameters)
+    return replace(function, parameters=parameters, return_captures=())
+
+
 def plan_of(function: FunctionSymbol, sampling: Sampling, extras: int, returns: Returns) -> Plan:
     """Of a function as `recorded` gives it. `extras`: the number of its set, 0 for none."""
     enter = tuple(capture for parameter in function.parameters or () for capture in parameter.captures)
@@ -136,8 +178,8 @@ def _plan(enter: tuple[Capture, ...], leave: tuple[Capture, ...], sampling: Samp
         and len(leave) <= 1
     ):
         flags |= _abi.PLAN_WORDS
-    counts = bytes([len(enter), len(leave), max(_most_words(enter), _most_words(leave))])
-    return Plan(flags, counts + b"".join(_packed(item) for item in (*enter, *leave)))
+    counts = len(enter), len(leave), max(_most_words(enter), _most_words(leave))
+    return Plan(flags, b"".join(_packed(item) for item in (*enter, *leave)), counts)
 
 
 def _text_share(captures: Sequence[Capture], text_words: int) -> int:

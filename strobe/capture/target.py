@@ -9,7 +9,7 @@ import select
 import signal
 import threading
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import Enum
 from functools import partial
 from io import FileIO
@@ -31,6 +31,7 @@ from strobe.capture.leaving import leave
 from strobe.capture.limits import check_room
 from strobe.capture.observers import observe
 from strobe.capture.probe_sites import ProbeSites
+from strobe.capture.probes import Plan
 from strobe.capture.recorder_state import is_recording, written_until
 from strobe.capture.spawning import ended_early, killed_on_failure, spawn_hint
 from strobe.capture.target_events import TargetEvents
@@ -71,6 +72,7 @@ class Target:
         self._pidfd_lock = threading.Lock()
         self._patches = CodePatches(pid)
         self.tells_of_libraries = True  # that come while it runs
+        self.unobserved: Mapping[str, str] = {}  # as of observers.observe
         self._patches.running = attached
         self._is_allowed = False
         self._ended = threading.Event()
@@ -186,7 +188,7 @@ class Target:
         self.sites = ProbeSites(self.pid, self._agent, self._patches, self.setup.form == "native")
         self._patches.take_back(self.setup.left)
         self._agent.change_process()
-        observe(self.pid, self._agent, self._patches, self.setup.form == "native")
+        self.unobserved = observe(self.pid, self._agent, self._patches, self.setup.form == "native")
         self.tells_of_libraries = self._agent.observe_modules(self._session.socket)
 
     def _let_go(self) -> None:
@@ -289,6 +291,10 @@ class Target:
     def set_unwinding(self, directory: bytes) -> None:
         """As AgentLink.set_unwinding."""
         self._agent.set_unwinding(directory)
+
+    def has_room_for(self, plan: Plan) -> bool:
+        """Whether the recorder's table has the plan's captures, or room for them, which is theirs from now on."""
+        return self._agent.captures.place(plan.captures) is not None
 
     def prepare_extras(self, request: ExtrasRequest) -> list[int]:
         """As AgentLink.prepare_extras."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from strobe import _abi
 from strobe._abi import Refusal
 from strobe.capture.probes import Returns
 from strobe.capture.refusals import SENTENCES
-from strobe.session.hooks import Hooks
+from strobe.session.hooks import Hook, Hooks
 from strobe.symbols.select.patterns import called
 
 _SHOWN = 5  # names in one warning
@@ -28,6 +29,7 @@ def warnings(hooks: Hooks) -> list[str]:
         *hooks.modules.warnings(),
         *refusals,
         *_entries_only(hooks),
+        *_valueless(hooks),
         *hooks.callers.warnings(),
         *hooks.extras.warnings(),
         *([] if hooks.probes is None else hooks.probes.warnings()),
@@ -59,11 +61,23 @@ def notes(hooks: Hooks, known: Mapping[str, object]) -> dict[str, object]:
     return found
 
 
-def _entries_only(hooks: Hooks) -> list[str]:
+def _enabled(hooks: Hooks) -> list[Hook]:
     wanted = (hooks.installed.get(key) for key in hooks.wanted)
-    names = [
-        hook.function.name for hook in wanted if hook is not None and hook.enabled and hook.returns is Returns.NEVER
+    return [hook for hook in wanted if hook is not None and hook.enabled]
+
+
+def _valueless(hooks: Hooks) -> list[str]:
+    names = [hook.function.name for hook in _enabled(hooks) if not hook.has_values]
+    if not names:
+        return []
+    return [
+        f"Recorded without arguments and results: {_names(names)}: a session takes values from "
+        f"{_abi.CAPTURE_CAPACITY:,} places at most, all functions together. Start a new session with fewer functions."
     ]
+
+
+def _entries_only(hooks: Hooks) -> list[str]:
+    names = [hook.function.name for hook in _enabled(hooks) if hook.returns is Returns.NEVER]
     if not names:
         return []
     return [

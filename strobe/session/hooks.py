@@ -8,7 +8,16 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from strobe._abi import Refusal
-from strobe.capture.probes import Plan, ProbeSpec, Returns, plan_of, recorded, returns_only, with_returns
+from strobe.capture.probes import (
+    Plan,
+    ProbeSpec,
+    Returns,
+    plan_of,
+    recorded,
+    returns_only,
+    with_returns,
+    without_values,
+)
 from strobe.capture.refusals import PASSING, SENTENCES
 from strobe.capture.target import Target
 from strobe.dataclass import dataclass, replace
@@ -46,6 +55,7 @@ class Hook:
     generation: int  # of the extras
     returns: Returns
     probed: int = 0  # how many probes its returns have
+    has_values: bool = True  # False where the recorder had no room for what its arguments and results are taken from
     is_known: bool = True  # False where the last change failed: the target may have made it, may not, or may yet
 
 
@@ -280,9 +290,9 @@ class Hooks:
                 self._refuse({(base, item.address): Refusal.OTHER_CODE for item in numbered.values()})
                 return
             self._note_link_base(module)
-            self._store.add_functions(self._session_id, detailed)
             self._register_unwinder(module)
             hooks = self._planned(module, detailed)
+            self._store.add_functions(self._session_id, {hook.function_id: hook.function for hook in hooks})
             if probed:
                 hooks = [replace(hook, probed=probed, plan=returns_only(hook.plan, hook.returns)) for hook in hooks]
             answers = self._write(module, hooks, codes)
@@ -332,10 +342,16 @@ class Hooks:
         numbers = self._extras_of(module.module.base, found, [0] * len(found))
         returns = self.callers.returns(module, found)
         generation = self.extras.generation
-        return [
+        hooks = [
             Hook(function_id, item, plan_of(item, self._sampling_of(item), number, mode), False, generation, mode)
             for (function_id, item), number, mode in zip(functions.items(), numbers, returns, strict=True)
         ]
+        return [hook if self._target.has_room_for(hook.plan) else self._valueless(hook) for hook in hooks]
+
+    def _valueless(self, hook: Hook) -> Hook:
+        function = without_values(hook.function)
+        plan = plan_of(function, self._sampling_of(function), hook.plan.extras, hook.returns)
+        return replace(hook, function=function, plan=plan, has_values=False)
 
     def _sampling_of(self, function: FunctionSymbol) -> Sampling:
         return "off" if self.extras.has_condition(function) else self.sampling

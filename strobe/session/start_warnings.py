@@ -18,6 +18,12 @@ def start_warnings(target: Target) -> list[str]:
             "Another tool has changed what the dynamic linker calls when libraries are loaded: those loaded while the "
             "program runs are traced only from the next change of patterns on."
         )
+    for reason in sorted(set(target.unobserved.values())):
+        names = " and ".join(name for name, why in target.unobserved.items() if why == reason)
+        found.append(
+            f"Calls of {names} are not seen: {reason}. If the program filters its system calls (seccomp) or gives up "
+            "the clock with them, it may be ended for what Strobe does."
+        )
     if limits_memory(target.pid):
         found.append(
             "The program's memory is limited (RLIMIT_AS or RLIMIT_DATA). The 2 GB of addresses that Strobe reserves "

@@ -7,18 +7,18 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from strobe import resources, threads
+from strobe import _abi, resources, threads
 from strobe._abi import Refusal
 from strobe.capture import task_status
 from strobe.capture.agent.extras_request import ExtrasRequest
 from strobe.capture.agent.frida_import import frida
 from strobe.capture.attachable import live_segments
 from strobe.capture.landings import Landing
-from strobe.capture.probes import Plan, ProbeSpec, Trampoline
+from strobe.capture.probes import CaptureTable, Plan, ProbeSpec, Trampoline
 from strobe.dataclass import dataclass
 from strobe.errors import StrobeError, failure
 from strobe.model import LoadedModule, Removal
@@ -105,6 +105,7 @@ class AgentLink:
         self._on_added = on_added
         self._on_removed = on_removed
         self._interceptor_writes = False
+        self.captures = CaptureTable()
         self._loads_lock = threading.Lock()
         self._loads: set[str] = set()  # what threads that load a library wait for
         self._is_leaving = False
@@ -192,16 +193,28 @@ class AgentLink:
             "sizes": [spec.size for spec in specs],
             "removals": removals,
         }
-        layouts = b"".join(bytes([spec.plan.flags]) + spec.plan.layout for spec in specs)
-        answers = self._ask(self._script.exports_sync.make_trampolines, request, layouts, seconds=INSTALL_S)
+        plans = self._packed(spec.plan for spec in specs)
+        answers = self._ask(self._script.exports_sync.make_trampolines, request, plans, seconds=INSTALL_S)
         if self._interceptor_writes:
             return [Refusal(answer["refusal"]) for answer in answers]
         return [_trampoline(spec.address, answer) for spec, answer in zip(specs, answers, strict=True)]
 
     def set_plans(self, plans: Mapping[int, Plan]) -> None:
         """Of what has no trampoline of its own: of the probes of instructions."""
-        layouts = b"".join(bytes([plan.flags]) + plan.layout for plan in plans.values())
-        self._ask(self._script.exports_sync.set_plans, list(plans), layouts)
+        self._ask(self._script.exports_sync.set_plans, list(plans), self._packed(plans.values()))
+
+    def _packed(self, plans: Iterable[Plan]) -> bytes:
+        """struct strobe_function_plan each, whose captures the recorder has then. There is room for them."""
+        rows = []
+        for plan in plans:
+            place = self.captures.place(plan.captures)
+            assert place is not None
+            rows.append(_abi.FUNCTION_PLAN.pack(plan.flags, *plan.counts, place))
+        self._write_captures()
+        return b"".join(rows)
+
+    def _write_captures(self) -> None:
+        self.captures.write_new(lambda first, new: self._ask(self._script.exports_sync.set_captures, first, new))
 
     def make_sites(self, wanted: Sequence[tuple[int, int, int]]) -> list[SiteTrampoline | Refusal]:
         """`wanted`: for each instruction its first probe's number, where it lies, and where the program has it, if it
@@ -263,7 +276,8 @@ class AgentLink:
 
     def prepare_extras(self, request: ExtrasRequest) -> list[int]:
         """The numbers of its sets; 0 where there is no room. Raises agent_failed for an expression that is none."""
-        message, data = request.message()
+        message, data = request.message(self.captures.place)
+        self._write_captures()
         numbers: list[int] = self._ask(self._script.exports_sync.prepare_extras, message, data, seconds=INSTALL_S)
         return numbers
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from strobe import _abi
@@ -30,13 +30,12 @@ class ExtrasRequest:
 
     recipes: list[tuple[int, int, int, int]] = field(default_factory=list)
     watches: list[int] = field(default_factory=list)
-    sets: list[tuple[int, int, int, int, int]] = field(default_factory=list)
+    sets: list[tuple[int, int, int, int, int, bytes]] = field(default_factory=list)
     scripts: list[tuple[int, str]] = field(default_factory=list)
     libraries: list[tuple[str, bool, int, str]] = field(default_factory=list)
     moves: list[tuple[bool, int, str]] = field(default_factory=list)
     steps: list[bytes] = field(default_factory=list)
     watch_rows: list[bytes] = field(default_factory=list)
-    captures: list[bytes] = field(default_factory=list)
 
     def add_recipe(self, number: int, code: bytes, size: int, items: int) -> None:
         """`size`, `items`: how many bytes and items it may give."""
@@ -56,8 +55,7 @@ class ExtrasRequest:
     ) -> None:
         """The captures (struct strobe_capture) of a function's entry and return, which take `words` in a record.
         `condition`: the recipe that decides what is recorded, 0 for none; `needs`: STROBE_NEEDS_* of it."""
-        self.sets.append((len(entry), len(leave), words, condition, needs))
-        self.captures += [*entry, *leave]
+        self.sets.append((len(entry), len(leave), words, condition, needs, b"".join((*entry, *leave))))
 
     def leave_with(self, watch: WatchAddress, base: int, address: int) -> None:
         """The library at this base has it: it is read at `address` as soon as that is unloaded."""
@@ -67,16 +65,21 @@ class ExtrasRequest:
         """It is read there from now on."""
         self.moves.append((watch.is_recipe, watch.number, hex(address)))
 
-    def message(self) -> tuple[dict[str, Any], bytes]:
-        """The request and the bytes that go with it, `sizes` of each part; what TypeScript's agent takes."""
-        parts = [b"".join(rows) for rows in (self.steps, self.watch_rows, self.captures)]
+    def message(self, place: Callable[[bytes], int | None]) -> tuple[dict[str, Any], bytes]:
+        """The request and the bytes that go with it, steps and then watches; what TypeScript's agent takes. `place`: as
+        of CaptureTable. A set whose captures have no room is asked for with a place that the recorder refuses."""
+        steps = b"".join(self.steps)
+        sets = []
+        for *counts, captures in self.sets:
+            first = place(captures)
+            sets.append((*counts, _abi.CAPTURE_CAPACITY + 1 if first is None else first))
         request = {
             "recipes": self.recipes,
             "watches": self.watches,
-            "sets": self.sets,
+            "sets": sets,
             "scripts": self.scripts,
             "libraries": self.libraries,
             "moves": self.moves,
-            "sizes": [len(part) for part in parts],
+            "stepBytes": len(steps),
         }
-        return request, b"".join(parts)
+        return request, b"".join([steps, *self.watch_rows])

@@ -41,7 +41,6 @@ _C_LIBRARY = re.compile(r"/(ld|libc|libpthread|librt|libanl)[-.][^/]*$")
 _HIT = re.compile(r"\$hit\b")
 _ENDBR64 = b"\xf3\x0f\x1e\xfa"  # stays where it is: indirect calls look for it
 _ENABLED = _abi.PLAN_ENABLED | _abi.PLAN_SITE
-_NO_LAYOUT = bytes(3)
 _MOST_SITES = 10_000  # of one probe in one module
 
 
@@ -464,7 +463,7 @@ class SessionProbes:
 
 def _plan_with(extras: int) -> Plan:
     """`extras`: the number of the set that is recorded, 0 for none."""
-    return Plan(_ENABLED | (_abi.PLAN_EXTRAS if extras else 0), _NO_LAYOUT, extras)
+    return Plan(_ENABLED | (_abi.PLAN_EXTRAS if extras else 0), extras=extras)
 
 
 def _shown(site: LineSite, module: TracedModule) -> ProbeSite:

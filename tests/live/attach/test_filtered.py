@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 
+import pytest
 from support import processes
 from support.programs import PROGRAMS
 from support.sessions import Build, totals
@@ -45,6 +46,30 @@ def test_a_wait_goes_on_where_it_may_not_be_restarted(manager: SessionManager, b
         wait_until(lambda: len(totals(session)) == 1, "a call")
         session.stop()
         process.send_signal(signal.SIGUSR2)
+        assert process.communicate(timeout=60) == ("right\n", None)
+        assert process.returncode == 0
+    finally:
+        processes.end(process)
+
+
+@pytest.mark.parametrize("form", ["native", "portable"])
+@pytest.mark.parametrize("names", ["", "prctl", "prctl syscall"])
+def test_it_is_said_that_filters_would_not_be_seen(
+    manager: SessionManager, build_program: Build, monkeypatch: pytest.MonkeyPatch, names: str, form: str
+) -> None:
+    """Another tool has changed the functions by which the program would ask for them."""
+    monkeypatch.setenv("STROBE_RECORDER", form)
+    program = build_program("replaces_prctl", "-O1")
+    process = subprocess.Popen([program, *names.split()], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None and process.stdout.readline() == "ready\n"
+        spec = LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS))
+        session = manager.launch(spec, TraceRequest(["step"]))
+        wait_until(lambda: len(totals(session)) == 1, "a call")
+        said = [text.partition(" are not seen")[0] for text in session.warnings if "are not seen" in text]
+        assert said == ([f"Calls of {' and '.join(names.split())}"] if names else [])
+        session.stop()
+        process.send_signal(signal.SIGUSR1)
         assert process.communicate(timeout=60) == ("right\n", None)
         assert process.returncode == 0
     finally:
