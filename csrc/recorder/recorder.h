@@ -203,8 +203,8 @@ struct strobe_recorder {
     uint32_t state_bytes;            /* of each of them */
     struct strobe_frame* frames;     /* STROBE_THREAD_STATES * STROBE_FRAMES */
     struct strobe_capture* captures; /* STROBE_CAPTURE_CAPACITY */
-    uint8_t* stubs;            /* as many stubs of STROBE_STUB_BYTES, then the common return path */
-    uint32_t return_path_pops; /* where in the return path the registers are restored */
+    uint8_t* stubs;                  /* as many stubs of STROBE_STUB_BYTES, then the common return path */
+    uint32_t return_path_pops;       /* where in the return path the registers are restored */
     uint32_t return_path_bytes;
     uint8_t* unwind_table; /* .eh_frame for all stubs, to be given to __register_frame */
     uint64_t start_ticks;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import signal
 import subprocess
 
@@ -52,6 +53,7 @@ def test_a_wait_goes_on_where_it_may_not_be_restarted(manager: SessionManager, b
         processes.end(process)
 
 
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the program writes code of x86-64")
 @pytest.mark.parametrize("form", ["native", "portable"])
 @pytest.mark.parametrize("names", ["", "prctl", "prctl syscall"])
 def test_it_is_said_that_filters_would_not_be_seen(

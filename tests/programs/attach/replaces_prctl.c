@@ -1,4 +1,5 @@
-/* Has its own function in the place of the C library's prctl, or of syscall, as a tool that intercepts calls would. Until SIGUSR1. */
+/* Has a jump to its own code at the C library's functions of these names, as a tool that intercepts calls would. Until
+   SIGUSR1. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>
