@@ -30,7 +30,7 @@ LIBRARIES = {
 def problems(name: str, elf: ELFFile) -> Iterator[str]:
     for section in elf.iter_sections():
         if isinstance(section, DynamicSection):
-            needed = {tag.needed for tag in section.iter_tags("DT_NEEDED")}
+            needed = {tag.needed for tag in section.iter_tags("DT_NEEDED")}  # type: ignore[attr-defined]
             yield from (f"{name} needs {library}" for library in sorted(needed - LIBRARIES))
         elif isinstance(section, GNUVerNeedSection):
             for library, versions in section.iter_versions():

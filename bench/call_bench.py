@@ -37,8 +37,8 @@ def _cases(folder: Path, program: Path) -> list[Figure]:
     for case, text in CASES.items():
         name = NAME.format(f"{text} and result")
         traced, alone = _best(
-            lambda case=case: callers.traced(program, folder / "home", case, CALLS),  # type: ignore[misc]
-            lambda case=case: callers.untraced(program, case, CALLS),  # type: ignore[misc]
+            lambda case=case: callers.traced(program, folder / "home", case, CALLS),
+            lambda case=case: callers.untraced(program, case, CALLS),
         )
         bar = BARS_NS.get(case)
         figures.append(Figure(name, traced.best, "ns", "the same loop untraced", alone.best, bar=bar))

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from strobe.model import Sampling
+
 from . import harness
 from .call_program import SOURCE, Timing, timing_of
 
@@ -42,13 +44,13 @@ def traced(
     *,
     threads: int = 1,
     form: str = "native",
-    sampling: str = "off",
+    sampling: Sampling = "off",
     watches: Sequence[Watch] = (),
     depth: int = 0,
     where: str | None = None,
 ) -> Timing:
     """Under Strobe. AssertionError where another form of the recorder was in use, or calls are missing from totals."""
-    arguments = [program, case, str(calls), str(threads)]
+    arguments = [str(program), case, str(calls), str(threads)]
     with recorder_form(form), _launched(arguments, case, sampling, home, watches, depth, where) as run:
         run.wait(RUN_SECONDS)
         if form == "native" and any("portable form" in text for text in run.warnings):
@@ -74,7 +76,7 @@ def probed(program: Path, home: Path, case: str, calls: int, probe: str) -> Timi
 def _launched(
     arguments: Sequence[str | Path],
     case: str,
-    sampling: str,
+    sampling: Sampling,
     home: Path,
     watches: Sequence[Watch],
     depth: int,

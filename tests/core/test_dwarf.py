@@ -6,7 +6,7 @@ import os
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from elftools.dwarf.locationlists import LocationExpr, LocationParser
@@ -73,7 +73,7 @@ def texts(column: bytes) -> list[str]:
     return column.decode().split("\0")[:-1]
 
 
-def numbers(column: bytes, kind: str = "Q") -> list[int]:
+def numbers(column: bytes, kind: Literal["B", "H", "I", "Q"] = "Q") -> list[int]:
     return list(memoryview(column).cast(kind))
 
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support import processes
@@ -156,7 +157,7 @@ def test_a_process_under_another_debugger_is_left_alone(cat: subprocess.Popen[by
 def test_code_that_is_not_what_was_seen_stays(cat: subprocess.Popen[bytes]) -> None:
     address = unused_code(cat.pid)
     before = read(cat.pid, address, 6)
-    changes = [(address, b"\xcc\xcd", b"\xfe\xfe", NOWHERE), (address + 3, b"\xcc", before[3:4], NOWHERE)]
+    changes: list[Any] = [(address, b"\xcc\xcd", b"\xfe\xfe", NOWHERE), (address + 3, b"\xcc", before[3:4], NOWHERE)]
     _, results = _core.write_code(cat.pid, changes, True)
     assert results == [OTHER_CODE, WRITTEN]
     assert read(cat.pid, address, 4) == before[:3] + b"\xcc"

@@ -29,7 +29,7 @@ ENDS = ("j", "call", "ret", "ud2", "hlt", "int3", "leave", "nop", "data16")
 
 
 def disassembly(path: Path) -> list[str]:
-    command = [programs.require("objdump"), "-d", "--no-show-raw-insn", path]
+    command = [programs.require("objdump"), "-d", "--no-show-raw-insn", str(path)]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from support.timelines import PID, WrittenSession, write_mixture
@@ -150,10 +151,9 @@ def test_plain_sql_sees_what_queries_see(make_session: MakeSession) -> None:
     assert [row[columns.index("parent_event_id")] for row in rows] == [event.parent_event_id for event in events]
     returns = [plain(event.return_value) for event in events if event.function]
     assert [row[columns.index("return_value")] for row in rows if row[7]] == returns
-    counted = dict(
-        session.timeline.sql("select function, count(*) from events where function like 'app%' group by 1")[1]
-    )
-    assert counted == {
+    by_function = "select function, count(*) from events where function like 'app%' group by 1"
+    counts: list[Any] = session.timeline.sql(by_function)[1]
+    assert dict(counts) == {
         name: len([event for event in events if event.function == name])
         for name in ("app::main", "app::parse", "app::find")
     }

@@ -67,7 +67,8 @@ def test_who_asks_for_a_depth_has_it_at_each_call(wire: Wire, program: Path) -> 
         run.wait(timeout=40)
         calls = run.calls("use")
         assert len(calls) == THREADS * TIMES
-        assert all(call.arguments["at"].parts is not None for call in calls)
+        found: list[Any] = [call.arguments["at"] for call in calls]
+        assert all(at.parts is not None for at in found)
 
 
 def test_calls_that_a_condition_chooses_are_recorded_as_the_first_ones(wire: Wire, program: Path) -> None:

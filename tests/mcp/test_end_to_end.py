@@ -30,7 +30,7 @@ class Debugger:
         result = await self._client.call_tool(tool, arguments)
         text: str = result.content[0].text  # type: ignore[union-attr]
         assert not result.is_error, text
-        answer: dict[str, Any] = result.structured_content  # type: ignore[assignment]
+        answer: dict[str, Any] = result.structured_content
         assert orjson.loads(text) == answer
         return answer
 

@@ -143,7 +143,7 @@ def test_a_bound(wire: Wire, session: str, bound: Bound) -> None:
             target.update({"address": bytes_at} if target.get("address") == "ADDRESS" else {})
         return {"sessionId": session, **arguments}
 
-    for number in {bound.low, bound.high} - {None}:
+    for number in {one for one in (bound.low, bound.high) if one is not None}:
         answer = wire.good(bound.tool, **call(number))
         if bound.field != "targets[0].address":  # nothing can be read at either
             assert "error" not in str(answer.get("results"))
@@ -158,7 +158,7 @@ def test_a_bound(wire: Wire, session: str, bound: Bound) -> None:
     assert values(wire, session, TEMPO)[0]["value"] == 120
 
 
-TEXTS = [
+TEXTS: list[tuple[str, str, Arguments]] = [
     ("debug_launch", "command", {"command": ""}),
     ("debug_launch", "projectRoot", {"projectRoot": ""}),
     ("debug_launch", "pid", {"pid": 0}),

@@ -88,7 +88,7 @@ def test_raw_memory(wire: Wire, session: str) -> None:
 
 
 def test_one_bad_target_does_not_affect_others(wire: Wire, session: str) -> None:
-    targets = [
+    targets: list[dict[str, Any]] = [
         {"variable": "gByte", "value": 300},
         {"variable": "gTempo", "value": 5},
         {"variable": "gConstant", "value": 5},

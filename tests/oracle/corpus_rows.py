@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from elftools.dwarf.locationlists import LocationExpr, LocationParser
 from oracle.corpus_dies import Dies, Entry
@@ -100,7 +100,7 @@ def walked_types(dies: Dies) -> set[tuple[int, str]]:
     }
 
 
-def numbers(column: bytes, kind: str = "Q") -> list[int]:
+def numbers(column: bytes, kind: Literal["B", "H", "I", "Q"] = "Q") -> list[int]:
     return list(memoryview(column).cast(kind))
 
 

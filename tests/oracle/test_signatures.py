@@ -12,6 +12,7 @@ from oracle import signature_dies
 from support import programs
 
 from strobe.symbols import ElfResolver
+from strobe.symbols.function_table import FunctionTable
 
 BuildProgram = Callable[..., Path]
 VARIANTS = [
@@ -34,6 +35,7 @@ def compare(program: Path) -> int:
     """How many parameters were compared; fails where a row differs."""
     resolver = ElfResolver()
     functions = resolver.module(str(program)).functions
+    assert isinstance(functions, FunctionTable)
     details = resolver.details(str(program))
     assert details is not None
     debug_info = details.debug_info
@@ -66,6 +68,7 @@ def test_one_call_reads_all(build_program: BuildProgram) -> None:
     program = build_program("symbols/signatures", "-O0")
     resolver = ElfResolver()
     functions = resolver.module(str(program)).functions
+    assert isinstance(functions, FunctionTable)
     details = resolver.details(str(program))
     assert details is not None
     dies = functions.dies(range(len(functions)))

@@ -40,7 +40,7 @@ def classes() -> Iterator[type]:
 def behaviour(cls: Any) -> dict[str, object]:
     names = [one.name for one in dataclasses.fields(cls)]
     needed = {one.name: f"a {one.name}" for one in dataclasses.fields(cls) if is_needed(one)}
-    told = {
+    told: dict[str, object] = {
         "fields": [field_text(one) for one in dataclasses.fields(cls)],
         "match_args": list(cls.__match_args__),
         "slots": list(cls.__dict__.get("__slots__", ["none"])),

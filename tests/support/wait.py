@@ -9,7 +9,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def wait_until(condition: Callable[[], T], what: str = "the condition", timeout: float = 60.0) -> T:
+def wait_until(condition: Callable[[], T | None], what: str = "the condition", timeout: float = 60.0) -> T:
     """Return the first true value of `condition`; fail after `timeout` seconds, naming `what` did not come."""
     deadline = time.monotonic() + timeout
     while True:

@@ -21,7 +21,8 @@ HOME_BYTES = 8 << 20
 
 def lines_in(home: Path) -> list[bytes]:
     with apsw.Connection(str(home / DATABASE_FILE), flags=apsw.SQLITE_OPEN_READONLY) as reader:
-        return [row[0] for row in reader.execute("select text from host_events order by number")]
+        rows = reader.execute("select text from host_events order by number").fetchall()
+    return [row[0] for row in rows]
 
 
 def source_of(store: Store) -> tuple[HostEventSource, int]:

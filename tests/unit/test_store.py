@@ -49,9 +49,8 @@ def lines_of(store: Store, session_id: str) -> list[bytes]:
     store.flush()
     key = store.get_session(session_id).key
     with apsw.Connection(str(store.home / DATABASE_FILE)) as reader:
-        return [
-            row[0] for row in reader.execute("select text from host_events where session = ? order by number", (key,))
-        ]
+        rows = reader.execute("select text from host_events where session = ? order by number", (key,)).fetchall()
+    return [row[0] for row in rows]
 
 
 def test_session_ids_are_of_program_and_time_and_never_the_same(store: Store) -> None:
@@ -170,7 +169,7 @@ def test_a_prompt_without_line_feed_becomes_an_event_on_its_own(store: Store) ->
     seen = threading.Event()
     put = store.host_events.put
 
-    def spy(events):  # type: ignore[no-untyped-def]
+    def spy(events):
         put(events)
         seen.set()
 

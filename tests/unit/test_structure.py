@@ -272,7 +272,9 @@ def public_definitions(path: Path) -> Iterator[tuple[str, ast.ClassDef | None, a
         if not isinstance(node, ast.FunctionDef | ast.ClassDef) or node.name.startswith("_"):
             continue
         yield node.name, None, node
-        for method in node.body if isinstance(node, ast.ClassDef) else ():
+        if isinstance(node, ast.FunctionDef):
+            continue
+        for method in node.body:
             if isinstance(method, ast.FunctionDef) and not method.name.startswith("_"):
                 yield f"{node.name}.{method.name}", node, method
 

@@ -13,6 +13,7 @@ from typing import IO
 
 import pytest
 from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
 from support.programs import PROGRAMS
 from support.rounds import rounds, scenario
 from support.sessions import Build
@@ -33,7 +34,7 @@ STARTS = '"$@" & echo $!; wait $!; echo $?'
 def test_threads_fork_all_the_time(
     manager: SessionManager, build_program: Build, build_plugin: Callable[..., Path]
 ) -> None:
-    command = ["sh", "-c", STARTS, "sh", build_program("forks_always"), build_plugin()]
+    command: list[str | Path] = ["sh", "-c", STARTS, "sh", build_program("forks_always"), build_plugin()]
     for _ in rounds(1):
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as shell:
             try:
@@ -73,7 +74,7 @@ def test_no_child_comes_while_the_agent_loads_libraries(
 
 def test_a_child_has_none_of_what_the_agent_has_changed_so_far(build_program: Build, build_plugin: Build) -> None:
     """Its threads run now and then while the agent comes, however long that takes, and fork then."""
-    command = [build_program("forks_always"), str(build_plugin())]
+    command = [str(build_program("forks_always")), str(build_plugin())]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
@@ -104,5 +105,7 @@ def _notifier(pid: int) -> int:
     lines = [line.split() for line in Path(f"/proc/{pid}/maps").read_text().splitlines()]
     base, path = next((int(line[0].split("-")[0], 16), line[-1]) for line in lines if "/ld-linux" in line[-1])
     with Path(path).open("rb") as file:
-        (symbol,) = ELFFile(file).get_section_by_name(".dynsym").get_symbol_by_name("_dl_debug_state")
+        table = ELFFile(file).get_section_by_name(".dynsym")
+        assert isinstance(table, SymbolTableSection)
+        (symbol,) = table.get_symbol_by_name("_dl_debug_state") or ()
         return base + int(symbol["st_value"])

@@ -119,7 +119,7 @@ def attach(manager: SessionManager, pid: int) -> Session:
 
 def test_one_that_is_killed_meanwhile_is_gone(manager: SessionManager, build_program: Build) -> None:
     """A tracer that has not waited for its end keeps it, for whoever is its parent."""
-    command = ["sh", "-c", '"$@" & echo $!; wait $!; echo $?', "sh", build_program("forks_and_looks")]
+    command = ["sh", "-c", '"$@" & echo $!; wait $!; echo $?', "sh", str(build_program("forks_and_looks"))]
     for number in range(0, 12, short(1, 3)):
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as shell:
             try:
@@ -143,7 +143,7 @@ def test_a_library_was_truncated_while_it_is_mapped(
     """The program does not touch it any more; who looks through its modules would."""
     library = tmp_path / "library.so"
     shutil.copy(build(source_of("plugin"), ("-shared", "-fPIC"), None, program_cache), library)
-    command = ["sh", "-c", '"$@" & echo $!; wait $!; echo $?', "sh", build_program("leaves_library"), library]
+    command = ["sh", "-c", '"$@" & echo $!; wait $!; echo $?', "sh", str(build_program("leaves_library")), str(library)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as shell:
         try:
             assert shell.stdout is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import subprocess
+from pathlib import Path
 
 import pytest
 from support import processes
@@ -39,7 +40,7 @@ def test_in_one_that_is_attached_to(
     manager: SessionManager, build_program: Build, build_plugin: Build, monkeypatch: pytest.MonkeyPatch, form: str
 ) -> None:
     monkeypatch.setenv("STROBE_RECORDER", form)
-    program = [build_program("closes_all"), build_plugin(), "told"]
+    program: list[str | Path] = [build_program("closes_all"), build_plugin(), "told"]
     process = subprocess.Popen(program, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None and process.stdout.readline() == "ready\n"

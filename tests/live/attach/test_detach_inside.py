@@ -26,7 +26,7 @@ FORMS = pytest.mark.parametrize("form", ["native", "portable"])
 
 
 @contextmanager
-def calling(program: str, threads: int) -> Iterator[subprocess.Popen[bytes]]:
+def calling(program: Path, threads: int) -> Iterator[subprocess.Popen[bytes]]:
     process = subprocess.Popen([program, str(threads)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
         assert hear(process) == b"r"

@@ -211,7 +211,7 @@ child.kill()
 
 def test_a_parent_elsewhere_sees_no_stop_of_its_child(manager: SessionManager, build_program: Build) -> None:
     """It is told neither by SIGCHLD nor by waits that ask for stops, whenever it looks."""
-    command = [sys.executable, "-c", PARENT, build_program("threads3")]
+    command = [sys.executable, "-c", PARENT, str(build_program("threads3"))]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout is not None and parent.stdin is not None
         pid = int(parent.stdout.readline())

@@ -137,8 +137,8 @@ def test_a_home_that_is_none(home: Path, named: str) -> None:
 def test_where_the_environment_says_that_files_are(home: Path, tmp_path: Path) -> None:
     (tmp_path / "config" / "zed").mkdir(parents=True)
     (tmp_path / "own").mkdir()
-    own = {"XDG_CONFIG_HOME": str(tmp_path / "config"), "CODEX_HOME": str(tmp_path / "own")}
-    said = strobe(home, "install", "--no-skill", **own)
+    config, codex = str(tmp_path / "config"), str(tmp_path / "own")
+    said = strobe(home, "install", "--no-skill", XDG_CONFIG_HOME=config, CODEX_HOME=codex)
     assert f"Zed: added to {tmp_path}/config/zed/settings.json" in said
     assert f"Codex: added to {tmp_path}/own/config.toml" in said
     assert not list(home.iterdir())

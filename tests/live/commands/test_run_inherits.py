@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support import processes
@@ -35,10 +36,15 @@ def run(*words: object, blocked: Sequence[signal.Signals] = (), **more: object) 
     options: dict[str, object] = {"capture_output": True, "timeout": SECONDS, "stdin": subprocess.DEVNULL, **more}
     if blocked:
         options["preexec_fn"] = lambda: signal.pthread_sigmask(signal.SIG_BLOCK, blocked)
-    return subprocess.run(command, **options)  # type: ignore[call-overload, no-any-return]
+    return subprocess.run(command, **options)  # type: ignore[call-overload]
 
 
-def traced(program: Path, *words: object, **more: object) -> subprocess.CompletedProcess[bytes]:
+def quietly(words: list[str], **more: Any) -> subprocess.Popen[bytes]:
+    null = subprocess.DEVNULL
+    return subprocess.Popen(words, stdin=null, stdout=subprocess.PIPE, stderr=null, **more)
+
+
+def traced(program: Path, *words: object, **more: Any) -> subprocess.CompletedProcess[bytes]:
     return run(*STROBE, "run", "--summary", "-t", "is_ignored", "--", program, *words, **more)
 
 
@@ -103,8 +109,7 @@ def test_what_a_client_cannot_pass_on_is_said(build_program: Build, home: Path, 
 
 def test_ctrl_z_stops_the_program_as_well(build_program: Build) -> None:
     words = [*STROBE, "run", "-t", "stay", "--", str(build_program("stays"))]
-    quiet = {"stderr": subprocess.DEVNULL, "stdin": subprocess.DEVNULL}
-    process = subprocess.Popen(words, stdout=subprocess.PIPE, **quiet, process_group=0)  # as a shell does
+    process = quietly(words, process_group=0)  # as a shell does
     try:
         assert process.stdout is not None and process.stdout.readline() == b"ready\n"
         program = processes.child_of(process, "stays")
@@ -120,8 +125,7 @@ def test_ctrl_z_stops_the_program_as_well(build_program: Build) -> None:
 
 def test_ctrl_z_stops_nobody_where_no_shell_would_let_it_go_on(build_program: Build) -> None:
     words = [*STROBE, "run", "-t", "stay", "--", str(build_program("stays"))]
-    quiet = {"stderr": subprocess.DEVNULL, "stdin": subprocess.DEVNULL}
-    process = subprocess.Popen(words, stdout=subprocess.PIPE, **quiet, start_new_session=True)
+    process = quietly(words, start_new_session=True)
     try:
         assert process.stdout is not None and process.stdout.readline() == b"ready\n"
         program = processes.child_of(process, "stays")

@@ -39,7 +39,7 @@ def run(*arguments: object, stdin: str = "") -> Result:
 
 def run_installed(*arguments: object, stdin: str = "") -> Result:
     """The command that the package installs."""
-    command = [Path(sys.executable).with_name("strobe"), "symbols", *map(str, arguments)]
+    command = [str(Path(sys.executable).with_name("strobe")), "symbols", *map(str, arguments)]
     done = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=SECONDS)
     return Result(done.returncode, done.stdout, done.stderr)
 

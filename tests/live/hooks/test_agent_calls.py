@@ -59,7 +59,7 @@ def test_a_script_at_each_call_of_the_c_library(launch: Launch, build_program: B
     for _ in range(CHANGES):
         session.trace(TraceRequest(add=[LIBC]))
         before = uses(session)
-        wait_until(lambda least=before: uses(session) > least + 2, "calls", 30)  # type: ignore[misc]
+        wait_until(lambda least=before: uses(session) > least + 2, "calls", 30)
         session.trace(TraceRequest(remove=[LIBC]))
     os.kill(session.pid, signal.SIGUSR1)
     assert outcome(session) == Outcome("right\n", "", 0)

@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-import array
 import os
 import re
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -94,9 +94,9 @@ def histogram_sums(segment: Path) -> list[tuple[int, int]]:
     connection = apsw.Connection(":memory:")
     connection.enable_load_extension(True)
     connection.load_extension(str(TIMELINE_EXTENSION))
-    rows = connection.execute("select exits, histogram from strobe_totals(?)", (str(segment),)).fetchall()
+    rows: list[Any] = connection.execute("select exits, histogram from strobe_totals(?)", (str(segment),)).fetchall()
     connection.close()
-    return [(exits, sum(array.array("I", histogram))) for exits, histogram in rows]
+    return [(exits, sum(memoryview(histogram).cast("I"))) for exits, histogram in rows]
 
 
 @pytest.mark.timeout(RUN_SECONDS + 100)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.sessions import Build, Launch, all_events, count, status, totals
@@ -34,7 +35,7 @@ def assert_accounted(session: Session) -> None:
 
 def assert_complete_since(session: Session, moment: int) -> None:
     """What threads have called from then on follows without a gap: f is called with 0, 1, 2 …"""
-    called: dict[int, list[int]] = {}
+    called: dict[int, list[Any]] = {}
     wanted = EventFilter(event_type="function_enter", function=TextMatch(equals="counted::f"), time_from=moment)
     for event in all_events(session, wanted):
         assert event.arguments is not None

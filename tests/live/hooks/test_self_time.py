@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from typing import Literal
 
 import pytest
 from support.sessions import Build, Launch, status, totals
@@ -71,9 +72,10 @@ def test_recursive_calls_take_no_longer_than_what_called_them(launch: Launch, bu
     assert {name: group.total_ns for name, group in kept.items()} == {
         name: group.total_ns for name, group in totals(session).items()
     }
-    for by in ("thread", "file"):
+    kinds: tuple[Literal["thread", "file"], ...] = ("thread", "file")
+    for by in kinds:
         for wanted in (EventFilter(), EventFilter(time_from=0)):
-            (group,) = session.timeline.totals(wanted, by)  # type: ignore[arg-type]
+            (group,) = session.timeline.totals(wanted, by)
             assert abs(group.total_ns - kept["main"].total_ns) <= group.count
 
 

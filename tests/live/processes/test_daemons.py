@@ -39,7 +39,9 @@ class Daemon:
 
     def begin(self) -> int:
         """Its process id, when it has become what it is."""
-        pid = int(wait_until(lambda: self.told.exists() and self.told.read_text().strip(), "the daemon", EXIT_SECONDS))
+        pid = int(
+            wait_until(lambda: self.told.read_text().strip() if self.told.exists() else "", "the daemon", EXIT_SECONDS)
+        )
         self._commands = wait_until(self._opened, "the daemon to open its pipe", EXIT_SECONDS)
         return pid
 
@@ -142,7 +144,7 @@ def test_stop_leaves_a_daemon_unrecorded_and_unharmed(
 
 def test_strobe_run_returns_when_the_program_does(build_program: Build, daemon: Daemon) -> None:
     program = build_program("daemonises", "-O1")
-    command = [sys.executable, "-m", "strobe", "run", "-t", "*", "--", program, daemon.pipe, daemon.told]
+    command = [sys.executable, "-m", "strobe", "run", "-t", "*", "--", *map(str, (program, daemon.pipe, daemon.told))]
     done = subprocess.run(command, capture_output=True, text=True, timeout=EXIT_SECONDS, stdin=subprocess.DEVNULL)
     pid = daemon.begin()
     assert done.returncode == 3

@@ -10,6 +10,7 @@ import subprocess
 import time
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support import processes
@@ -228,7 +229,8 @@ def test_tracing_changes_while_libraries_take_each_others_place(
     assert told <= {text for text in told if text.startswith("No function matches")}
     for number, name in enumerate(names):
         events = all_events(session, EventFilter(function=TextMatch(equals=name), event_type="function_enter"))
-        rounds = {event.arguments[0].value % 2 for event in events if event.arguments}
+        numbers: list[Any] = [event.arguments[0].value for event in events if event.arguments]
+        rounds = {number % 2 for number in numbers}
         assert rounds == {number}, name
 
 

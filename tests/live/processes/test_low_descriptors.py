@@ -16,7 +16,7 @@ def test_as_untraced(build_program: Build, monkeypatch: pytest.MonkeyPatch, form
     """Also where the program closes those of the agent: what it calls then is recorded."""
     monkeypatch.setenv("STROBE_RECORDER", form)
     program = build_program("descriptors", "-O1")
-    run = [sys.executable, "-m", "strobe", "run", "-t", "work", "--no-sampling", "--", program, way]
+    run = [sys.executable, "-m", "strobe", "run", "-t", "work", "--no-sampling", "--", str(program), way]
     result = subprocess.run(run, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60)
     assert (result.stdout, result.returncode) == ("next are 3 and 4\n200 right\n", 0)
     assert re.search(r"^ *200 .* work$", result.stderr, re.MULTILINE)

@@ -26,8 +26,8 @@ def test_as_many_events_as_there_are(build_program: Build, tmp_path: Path) -> No
     """Calls of threads beyond those that are prepared are in no total, and are not taken from them."""
     program = build_program("refuses_code", "-O1")
     report = tmp_path / "report"
-    wanted = ["--json", "--no-sampling", "--summary", "-t", "hit", "-o", report]
-    command = [sys.executable, "-m", "strobe", "run", *wanted, "--", program, "900"]
+    wanted = ["--json", "--no-sampling", "--summary", "-t", "hit", "-o", str(report)]
+    command = [sys.executable, "-m", "strobe", "run", *wanted, "--", str(program), "900"]
     result = subprocess.run(command, capture_output=True, text=True, timeout=100)
     if result.stdout.startswith("unknown"):
         pytest.skip("this kernel has no PR_SET_MDWE")

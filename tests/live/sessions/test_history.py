@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -108,7 +109,7 @@ def test_texts_that_members_point_to_are_named(launch: Launch, build_program: Bu
     session = launch(build_program("slices", "-O0"), patterns=["Pool::add"], sampling="off", depth=3)
     assert status(session) == 0
     (event, *_) = session.query(EventFilter(event_type="function_enter", where="this->used == 1", limit=1)).events
-    pool = next(one.value for one in event.arguments or () if one.name == "this")
+    pool: Any = next(one.value for one in event.arguments or () if one.name == "this")
     address = pool.to["nodes"].to["name"].address
     page = session.query(EventFilter(address=address, limit=3))
     assert page.places is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 import subprocess
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
@@ -67,7 +68,7 @@ def test_another_name_is_taken_where_one_exists(
 ) -> None:
     """Two random names that are alike: nobody has seen that yet, so the numbers are given here."""
     numbers = iter(["0" * 16, "0" * 16, "1" * 16])
-    monkeypatch.setattr(placement.secrets, "token_hex", lambda size: next(numbers))
+    monkeypatch.setattr(secrets, "token_hex", lambda size: next(numbers))
     first = manager.launch(LaunchSpec(str(build_program("steady"))))
     record = manager._store.get_session(first.id)
     begun = datetime.strptime(first.id, "steady-%Y-%m-%d-%Hh%M")

@@ -69,7 +69,7 @@ def test_of_an_exception_that_nobody_catches(build_program: Build, level: str) -
     with strobe.launch([str(program)], trace=["none_of_these"], missing_ok=True) as run:
         run.wait(timeout=SECONDS)
         crash = run.crash
-        assert crash is not None and crash.values is not None
+        assert crash is not None and crash.values is not None and crash.text is not None
     expected, found = without_abort(stack_at_signal(program)), frames_of(crash.values["stack"])
     assert len(expected) == len(found) and [frame for frame in found if frame[0] == "parse"]
     with_lines = [pair for pair in zip(expected, found, strict=True) if pair[0][2] is not None]

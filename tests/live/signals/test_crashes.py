@@ -36,6 +36,11 @@ def line_of(how: str) -> int:
     return next(number for number, line in enumerate(lines, 1) if line.endswith(f"/* {how} */"))
 
 
+def values_of(run: strobe.ProgramSession) -> dict[str, Any]:
+    assert run.crash is not None and run.crash.values is not None
+    return dict(run.crash.values)
+
+
 def crashed(program: Path, *args: str, **more: Any) -> Any:
     with strobe.launch([str(program), *args], trace=["walk", "visit"], **more) as run:
         run.wait(timeout=SECONDS)
@@ -100,7 +105,7 @@ def test_an_instruction_that_a_hook_has_displaced_is_the_programs(
     lines = source_of("faults_at_once").read_text().splitlines()
     with strobe.launch([str(program), how], trace=patterns, missing_ok=True) as run:
         run.wait(timeout=SECONDS)
-        told = run.crash.values
+        told = values_of(run)
     assert (told["function"], told["address"]) == (how, "0x0")
     assert f"/* {how} */" in lines[told["line"] - 1]
     assert [frame.partition(" ")[0] for frame in told["stack"][:2]] == [how, "main"]
@@ -112,6 +117,7 @@ def test_code_that_the_program_has_made_is_code(build_program: Build, patterns: 
     with strobe.launch([str(program), "made"], trace=patterns, missing_ok=True) as run:
         run.wait(timeout=SECONDS)
         crash = run.crash
+    assert crash is not None and crash.values is not None
     assert crash.text == f"SIGSEGV: read of 0x0, at {crash.values['pc']}, in code of no module"
     assert "calledFrom" not in crash.values
     assert not [frame for frame in crash.values["stack"] if frame.startswith("first")]
@@ -124,7 +130,7 @@ def test_threads_that_crash_in_the_same_moment(build_program: Build, how: str) -
     for _ in range(short(60, 20)):
         with strobe.launch([str(program), how], trace=["touch"]) as run:
             run.wait(timeout=SECONDS)
-            told = run.crash.values
+            told = values_of(run)
         assert told.get("function") == "touch", told
         assert [frame.partition(" ")[0] for frame in told["stack"] if frame.startswith(("touch", "work"))]
 
@@ -136,7 +142,7 @@ def test_a_fault_that_was_survived_is_not_the_end(build_program: Build, handler:
         for how, reason in (("abort", "abort was called"), ("assert", "an assertion failed")):
             with strobe.launch([str(program), "read", handler, how], trace=patterns) as run:
                 run.wait(timeout=SECONDS)
-                told = run.crash.values
+                told = values_of(run)
             assert (told["signal"], told["reason"], told["line"]) == ("SIGABRT", reason, line_of(how)), told
     sent = crashed(program, "read", handler, "sent").values
     assert (sent["signal"], sent["reason"]) == ("SIGSEGV", "sent by the program itself")

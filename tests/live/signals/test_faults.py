@@ -163,5 +163,4 @@ def test_attaching_to_a_program_that_filters_its_calls_is_refused(
         assert process.poll() is None
     finally:
         process.kill()
-        process.wait(10)
-        process.stdout.close()
+        process.communicate(timeout=10)

@@ -48,7 +48,7 @@ def test_a_crash_there_is_in_that_function(
     with strobe.launch([str(program), how], trace=["**"]) as run:
         run.wait(timeout=SECONDS)
         crash = run.crash
-        assert crash is not None and crash.values is not None
+        assert crash is not None and crash.values is not None and crash.text is not None
         assert crash.text.startswith(f"{signal}: {reason}") and crash.values["function"] == function
         assert [frame.split()[0] for frame in crash.values["stack"]] == [function, "main"]
         assert [call["call"].partition("(")[0] for call in crash.values["calls"]] == [function, "main"]

@@ -65,7 +65,7 @@ def test_a_handler_that_waits_may_return_to_a_record(launch: Launch, build_progr
     states = set()
     for _ in range(TRIES):
         before = calls(session)
-        wait_until(lambda least=before: calls(session) > least, "calls", 20)  # type: ignore[misc]
+        wait_until(lambda least=before: calls(session) > least, "calls", 20)
         os.kill(session.pid, signal.SIGUSR2)
         wait_until(lambda: state_of(session.pid) == "S", "it to wait")
         written = session.written_until(FAR)
@@ -83,7 +83,7 @@ def test_a_handler_that_never_returns_does_not_hide_the_rest(
     session = launch(build_program("pauses_in_handlers"), patterns=["step"])
     for _ in range(TRIES):
         before = calls(session)
-        wait_until(lambda least=before: calls(session) > least, "calls", 20)  # type: ignore[misc]
+        wait_until(lambda least=before: calls(session) > least, "calls", 20)
         os.kill(session.pid, signal.SIGUSR2)
         wait_until(lambda: state_of(session.pid) == "S", "it to wait")
         if session.written_until(FAR) < FAR:

@@ -25,7 +25,7 @@ def crashed(program: Path, patterns: list[str], how: str) -> tuple[str, dict[str
     with strobe.launch([str(program), how], trace=patterns, missing_ok=True) as run:
         run.wait(timeout=SECONDS)
         crash = run.crash
-        assert crash is not None and crash.values is not None
+        assert crash is not None and crash.values is not None and crash.text is not None
         return crash.text, dict(crash.values)
 
 

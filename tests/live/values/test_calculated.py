@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+from typing import Any
 
 import pytest
 from support.programs import PROGRAMS, source_of
@@ -28,7 +29,8 @@ def conditions() -> dict[int, str]:
 
 
 def events(session: Session, function: str, kind: str = "") -> list[Event]:
-    wanted = EventFilter(function=TextMatch(equals=function), event_type=f"function_{kind}" if kind else None)
+    event_type: Any = f"function_{kind}" if kind else None
+    wanted = EventFilter(function=TextMatch(equals=function), event_type=event_type)
     return list(all_events(session, wanted))
 
 

@@ -108,7 +108,7 @@ def test_an_argument_hides_a_global(launch: Launch, build_program: Build) -> Non
 def test_each_instance_of_a_template(launch: Launch, build_program: Build) -> None:
     session = launch(build_program("call_values", "-O0"), patterns=["twice"], watch=[Watch("given")])
     assert status(session) == 0
-    found = [
+    found: list[Any] = [
         (event.watch_values or {}).get("given")
         for event in all_events(session, EventFilter(function=TextMatch(contains="twice")))
     ]

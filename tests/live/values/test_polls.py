@@ -81,7 +81,7 @@ def test_a_target_fails_at_one_tick_and_is_there_at_another(session: Session) ->
     running = poll(session, "*gChosen", "gTempo", duration_ms=30_000)
 
     def newest() -> Event | None:
-        return (snapshots(session) or [None])[-1]
+        return next(reversed(snapshots(session)), None)
 
     wait_until(lambda: (event := newest()) and event.values == {"*gChosen": 7, "gTempo": 120}, "a value")
     os.kill(session.pid, signal.SIGUSR2)
@@ -232,7 +232,9 @@ def test_a_library_that_comes_and_goes(launch: Launch, build_program: Build, bui
     """A value, or an error, and never a crash; and nothing of what else comes to lie there."""
     session = launch(build_program("dlopens"), str(build_plugin()), "reload")
     wait_until(lambda: session.reader.read([ReadTarget("plugin_rounds")])[0].error is None, "the library")
-    running = wait_until(lambda: (one := poll(session, "plugin_rounds", duration_ms=1500)).record.expected and one)
+    running = wait_until(
+        lambda: one if (one := poll(session, "plugin_rounds", duration_ms=1500)).record.expected else None
+    )
     done(running)
     seen = [((event.values or {}).get("plugin_rounds"), event.errors) for event in snapshots(session)]
     assert running.record.ended_by == "duration"

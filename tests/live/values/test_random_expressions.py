@@ -14,7 +14,18 @@ from strobe.model import EventFilter, TextMatch, Watch
 CALLS = 20
 EXPRESSIONS = 30  # of one session
 DEPTH = 4
-NAMES = ("a", "b", "d", "s->x", "s->rest[2]", "s->next->x", "s->small", "gValue", "s->rest[d & 3]", "n->rest[1]")
+NAMES: tuple[str, ...] = (
+    "a",
+    "b",
+    "d",
+    "s->x",
+    "s->rest[2]",
+    "s->next->x",
+    "s->small",
+    "gValue",
+    "s->rest[d & 3]",
+    "n->rest[1]",
+)
 NAMES += ("u", "s->big", "s->wide", "gUnsigned", "s->bits", "s->kind")
 PROGRAM = """
 #include <cstdint>

@@ -110,7 +110,8 @@ def assert_same_number(ours: float | str, size: int, gdbs: str, where: str) -> N
 
 def assert_same(ours: Any, gdbs: Any, where: str) -> None:
     if isinstance(gdbs, list) and len(gdbs) == 2 and isinstance(gdbs[0], int):
-        assert_same_number(ours, *gdbs, where)
+        size, text = gdbs
+        assert_same_number(ours, size, text, where)
     elif isinstance(gdbs, dict):
         assert list(ours) == list(gdbs), where
         for name, value in gdbs.items():

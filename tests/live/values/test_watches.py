@@ -233,7 +233,7 @@ def test_what_a_library_has_is_read_wherever_it_is_and_nowhere_when_it_is_gone(
         assert seen[name][1::2] == [gone] * 4
     assert seen["plugin_level"][::2] == list(there)
     shapes = [{"sides": level + 1, "name": "triangle"} for level in there]
-    assert [dict(value) for value in seen["plugin_shape"][::2]] == shapes
+    assert [dict(value or {}) for value in seen["plugin_shape"][::2]] == shapes
     assert seen["plugin_chosen->sides"][::2] == [level + 1 for level in there]
     assert seen["plugin_chosen->name"][::2] == ["triangle"] * 4
     pointers = [str(event.arguments[1].value) for event in steps if event.arguments]

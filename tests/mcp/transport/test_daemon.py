@@ -264,6 +264,7 @@ def test_a_home_that_is_a_file_is_refused(tmp_path: Path) -> None:
 def test_without_a_free_descriptor_it_waits_for_one(strobe_home: Path) -> None:
     """Clients that cannot be accepted do not keep it busy, and it goes on when others have left."""
     pid = daemon.start(strobe_home).pid
+    assert pid is not None
     with Wire.to(strobe_home) as wire:
         free = max(int(entry.name) for entry in Path(f"/proc/{pid}/fd").iterdir()) + 1
         limits = resource.prlimit(pid, resource.RLIMIT_NOFILE)

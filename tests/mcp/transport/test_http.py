@@ -57,7 +57,7 @@ class Http:
         return http.client.HTTPConnection(found.hostname or "", found.port, timeout=WAIT_SECONDS)
 
     def ask(
-        self, body: object, method: str = "POST", path: str = "/mcp", **headers: str | None
+        self, body: object, method: str = "POST", path: str = "/mcp", **headers: Any
     ) -> tuple[int, dict[str, str], bytes]:
         """Status, headers with small names and body; of `headers`, None leaves one out, `_` stands for `-`."""
         changed = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -68,7 +68,7 @@ class Http:
             told = {name.lower(): value for name, value in answer.getheaders()}
             return answer.status, told, answer.read()
 
-    def request(self, method: str, params: object, **headers: str | None) -> Any:
+    def request(self, method: str, params: object, **headers: Any) -> Any:
         status, told, content = self.ask({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}, **headers)
         assert (status, told["content-type"]) == (200, "application/json"), content
         return orjson.loads(content)
@@ -76,7 +76,11 @@ class Http:
     def modern(self, method: str, params: dict[str, Any], **headers: str | None) -> tuple[int, Any]:
         """The same of the era without sessions."""
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": MODERN}}
-        right = {"MCP_Protocol_Version": "2026-07-28", "Mcp_Method": method, "Mcp_Name": params.get("name")}
+        right: dict[str, Any] = {
+            "MCP_Protocol_Version": "2026-07-28",
+            "Mcp_Method": method,
+            "Mcp_Name": params.get("name"),
+        }
         status, _, content = self.ask(body, **{**right, **headers})
         return status, orjson.loads(content)
 
@@ -114,7 +118,7 @@ def test_the_official_client_debugs_over_it(
     program = build_program("ledger", "-O1")
     told: list[str | None] = []
 
-    async def progress(seconds: float, total: float | None, message: str | None) -> None:
+    async def progress(progress: float, total: float | None, message: str | None) -> None:
         told.append(message)
 
     async def go() -> None:

@@ -7,6 +7,7 @@ import os
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from strobe import _abi, _core
 from strobe.symbols.dwarf.expressions import BaseType, Operation
@@ -144,10 +145,10 @@ class Reader:
             raise Unknown(str(location))
         return address
 
-    def _assembled(self, pieces: Sequence[object]) -> bytes:
+    def _assembled(self, pieces: Sequence[Any]) -> bytes:
         found = b""
         for piece in pieces:
-            location, bits, bit_offset = piece.location, piece.bits, piece.bit_offset  # type: ignore[attr-defined]
+            location, bits, bit_offset = piece.location, piece.bits, piece.bit_offset
             if bits % 8 or bit_offset % 8:
                 raise Unknown("bits")
             if isinstance(location, OptimizedOut):
@@ -165,7 +166,8 @@ class _Stack:
         self._values: list[int] = []
 
     def run(self, operations: Sequence[Operation]) -> int:
-        index = steps = 0
+        index: Any = 0
+        steps = 0
         while index < len(operations):
             steps += 1
             assert steps < 10_000
@@ -184,7 +186,7 @@ class _Stack:
     def _push(self, value: int) -> None:
         self._values.append(value & WORD)
 
-    def _step(self, name: str, operands: Sequence[object]) -> None:
+    def _step(self, name: str, operands: Sequence[Any]) -> None:
         reader, values = self._reader, self._values
         match name, *operands:
             case "const", value:

@@ -206,7 +206,7 @@ class Lane:
         def is_begun() -> bool:
             return self.call("debug_trace", "LIMIT_REACHED", sessionId=found["sessionId"], remove=[]) is not None
 
-        found: dict[str, Any] = wait_until(find, f"a session with {name} {value}", ANSWER_SECONDS) or {}
+        found = wait_until(find, f"a session with {name} {value}", ANSWER_SECONDS)
         wait_until(is_begun, f"session {found['sessionId']} to begin", ANSWER_SECONDS)
         return found
 
@@ -247,9 +247,11 @@ class Lane:
             one.patterns = [pattern for pattern in one.patterns if pattern not in remove]
 
     def watch(self, one: Subject) -> None:
-        add = self.random.sample([*COMMON_WATCHES, *one.kind.watches], self.random.randrange(1, 4))
+        add: list[dict[str, Any]] = self.random.sample(
+            [*COMMON_WATCHES, *one.kind.watches], self.random.randrange(1, 4)
+        )
         if self.random.random() < 0.3:
-            add = [{**watch, "on": ["counted", "recursive"]} for watch in add]
+            add = [watch | {"on": ["counted", "recursive"]} for watch in add]
         add = [{**watch, "label": f"w{self.step}-{place}"} for place, watch in enumerate(add)]
         self.say("watch", one, add)
         assert one.session is not None

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from tests.unit.test_structure import ROOT, module_name
+from unit.test_structure import ROOT, module_name
 
 Described = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
@@ -52,6 +52,8 @@ class Tree:
                     continue
                 if self.users[f"{name}.{node.name}"] - {path}:
                     yield f"{name}.{node.name}", node
+                if not isinstance(node, ast.ClassDef):
+                    continue
                 for method in _methods(node):
                     if self.attributes[method.name] - {path} and not self.is_described_above(node, method.name):
                         yield f"{name}.{node.name}.{method.name}", method

@@ -18,7 +18,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> str:
     target = tmp_path_factory.mktemp("aarch64") / "library.so"
     linker = Path(require("ld.lld")).parent
     flags = ["--target=aarch64-linux-gnu", "-g", "-O0", "-fPIC", "-shared", "-nostdlib", "-fuse-ld=lld", f"-B{linker}"]
-    command = [require("clang"), *flags, "-o", target, source_of("symbols/freestanding")]
+    command = [require("clang"), *flags, "-o", str(target), str(source_of("symbols/freestanding"))]
     subprocess.run(command, check=True, timeout=60, capture_output=True)
     return str(target)
 

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support import programs
@@ -97,7 +98,7 @@ def test_damaged_files_are_made_anew(program: Path, strobe_home: Path) -> None:
 
 
 def test_what_was_derived_is_kept_with_the_symbols(program: Path, tmp_path: Path, strobe_home: Path) -> None:
-    program = shutil.copy(program, tmp_path / "program")
+    program = Path(shutil.copy(program, tmp_path / "program"))
     load(program)
     (symbols,) = kept(strobe_home)
     assert ElfResolver().derived(str(program), "sum-1", lambda: b"first") == b"first"
@@ -171,7 +172,7 @@ def test_types_variables_and_addresses_are_kept(
 ) -> None:
     program = build_program("symbols/variables", "-O0", "-Wl,--build-id")
 
-    def answers() -> list[object]:
+    def answers() -> list[Any]:
         symbols = load(program)
         resolver = ElfResolver()
         details = resolver.details(str(program))

@@ -90,7 +90,7 @@ def test_floats() -> None:
 
 
 def test_enumerators_by_name_and_number() -> None:
-    listed = (Enumerator("kOff", 0), Enumerator("ns::kOn", 1), Enumerator("kBelow", -3))
+    listed: tuple[Enumerator, ...] = (Enumerator("kOff", 0), Enumerator("ns::kOn", 1), Enumerator("kBelow", -3))
     head, content = Later(lambda: RecordHead(4), nullcontext()), Later(lambda: listed, nullcontext())
     mode = Enum("Mode", 4, None, head, None, False, content)
     for text in ("kBelow", "Mode::kBelow", "kBelow(-3)", "-3"):

@@ -19,7 +19,7 @@ from strobe.values.decode.structures import Member, Structure
 NUMBER = Scalar(ValueType(ValueKind.SIGNED, 4, "int"), 4)
 
 
-def _concrete_shapes() -> set[type]:
+def _concrete_shapes() -> set[type[Shape]]:
     for module in pkgutil.walk_packages(strobe.values.__path__, "strobe.values."):
         importlib.import_module(module.name)
     found, waiting = set(), [Shape]
