@@ -141,8 +141,11 @@ class FridaSession:
             raise self._silent() from error
 
     def _attach(self) -> Any:
-        with _cancelled_after(ATTACH_S):
-            return self._attach_safely() if self._goes_on else self._device.attach(self._pid, **_LEFT_OUT)
+        return self._attach_safely() if self._goes_on else self._attach_once()
+
+    def _attach_once(self) -> Any:
+        with _cancelled_after(ATTACH_S):  # of each look alone: a busy machine has more of them than fit into that
+            return self._device.attach(self._pid, **_LEFT_OUT)
 
     def _attach_safely(self) -> Any:
         """Into a program that runs. Frida has its main thread call functions of the C library where it stands."""
@@ -154,7 +157,7 @@ class FridaSession:
             self._injection = Injection(self._pid)
             try:
                 with AttachAttempt(self._pid), self._released_on_failure():
-                    return self._device.attach(self._pid, **_LEFT_OUT)
+                    return self._attach_once()
             except FRIDA_ERRORS as error:
                 passed = time.monotonic() - began
                 is_refused = self._guard.refusal == errno.EPERM

@@ -17,6 +17,7 @@ from support.sessions import Build, totals
 from support.tracers import traced
 from support.wait import wait_until
 
+from strobe.capture.agent import frida_session
 from strobe.errors import Code, StrobeError
 from strobe.model import LaunchSpec, TraceRequest
 from strobe.session import SessionManager
@@ -83,6 +84,18 @@ def test_the_allocator_is_not_entered_twice(
             for _ in range(3):
                 attach_once(manager, process.pid)
             assert says(process) == "right\n"
+
+
+def test_what_the_main_thread_takes_in_the_allocator_is_waited_for(
+    manager: SessionManager, build_program: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Longer than an agent has to start, as all of the looks together may take on a busy machine."""
+    monkeypatch.setattr(frida_session, "ATTACH_S", 1.0)
+    allocator = build_program("allocates", "-DLIBRARY", "-shared", "-fPIC", "-fno-builtin")
+    environment = {"LD_PRELOAD": str(allocator)}
+    with running(build_program("allocates", "-fno-builtin"), "slow", env=environment) as process:
+        attach_once(manager, process.pid)
+        assert says(process) == "right\n"
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,14 @@
 /* Allocates all the time. The allocator is a library of its own (-DLIBRARY, to be preloaded): it takes its time, and
  * ends the program when a thread enters it that is in it already, as one does that is made to call pthread_create
- * there. With an argument, a timer's handler interrupts it again and again. */
+ * there. "interrupted": a timer's handler interrupts it again and again. "slow": the first time it takes 3 s. */
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
+
+enum { SLOW = 12345 }; /* bytes */
 
 #ifdef LIBRARY
 
@@ -36,6 +39,7 @@ static void* take(size_t size) {
 
 void* malloc(size_t size) {
     enter();
+    for (const time_t until = time(NULL) + 3; size == SLOW && time(NULL) < until;) continue;
     void* const found = take(size);
     leave();
     return found;
@@ -91,7 +95,8 @@ __attribute__((noinline)) int step(int value) {
 
 int main(int count, char** arguments) {
     run_until_told();
-    if (count > 1) {
+    const int is_interrupted = count > 1 && strcmp(arguments[1], "interrupted") == 0;
+    if (is_interrupted) {
         signal(SIGALRM, on_timer);
         const struct itimerval often = {{0, 5000}, {0, 5000}};
         setitimer(ITIMER_REAL, &often, NULL);
@@ -99,13 +104,14 @@ int main(int count, char** arguments) {
     puts("ready");
     fflush(stdout);
     int calls = 0;
+    if (count > 1 && !is_interrupted) free(malloc(SLOW));
     while (!told) {
         char* volatile place = malloc(1);
         place[0] = 1;
         calls = step(calls) % 1000;
         free(place);
     }
-    puts(arguments[0] && count > 1 && !interrupted ? "wrong" : "right");
+    puts(is_interrupted && !interrupted ? "wrong" : "right");
     return 0;
 }
 
