@@ -3,10 +3,17 @@
 #include <link.h>
 #include <linux/kcmp.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <cstddef>
+#include <cstdio>
+#include <fstream>
+#include <string>
 #include <system_error>
+#include <vector>
 
 #include "patch/target/exports.h"
 #include "patch/target/loader_locks.h"
@@ -16,23 +23,71 @@ namespace strobe {
 
 namespace {
 
+// Also where that is not known.
 bool share_memory(pid_t one, pid_t other) {
-    return syscall(SYS_kcmp, one, other, KCMP_VM, 0, 0) <= 0;  // 0: they do; -1: not known
+    const long found = syscall(SYS_kcmp, one, other, KCMP_VM, 0, 0);
+    return found == 0 || (found < 0 && errno != ESRCH);
+}
+
+constexpr std::size_t kCompared = 256;  // bytes
+
+// As a file has them; fewer where it cannot be read.
+std::vector<unsigned char> read_file(const std::string& path, std::uint64_t offset, std::size_t count) {
+    std::vector<unsigned char> bytes(count);
+    std::ifstream file(path, std::ios::binary);
+    file.seekg(static_cast<std::streamoff>(offset));
+    file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(count));
+    bytes.resize(static_cast<std::size_t>(std::max<std::streamsize>(file.gcount(), 0)));
+    return bytes;
+}
+
+// The code of the thread's process at the address, `count` bytes of it and what follows, as the file has it that is
+// mapped there: one that has replaced that file is told by what follows. Empty where it cannot be read.
+std::vector<unsigned char> original(pid_t thread, const ProcessMemory& memory, std::uint64_t address,
+                                    std::size_t count) {
+    std::vector<unsigned char> now(kCompared);
+    now.resize(memory.read(address, now.data(), now.size()));
+    const std::string process = "/proc/" + std::to_string(thread);
+    std::ifstream mappings(process + "/maps");
+    for (std::string line; std::getline(mappings, line);) {
+        std::uint64_t start = 0, end = 0, offset = 0;
+        int path = 0;
+        if (std::sscanf(line.c_str(), "%lx-%lx %*s %lx %*s %*s %n", &start, &end, &offset, &path) != 3) continue;
+        if (address < start || address + now.size() > end) continue;
+        const std::string name = line.substr(static_cast<std::size_t>(path));
+        for (const std::string& file :
+             {process + "/map_files/" + line.substr(0, line.find(' ')), process + "/root" + name, name}) {
+            const std::vector<unsigned char> bytes = read_file(file, offset + (address - start), now.size());
+            const bool is_it = bytes.size() == now.size() && now.size() > count &&
+                               std::equal(bytes.begin() + static_cast<std::ptrdiff_t>(count), bytes.end(),
+                                          now.begin() + static_cast<std::ptrdiff_t>(count));
+            if (is_it) return bytes;
+        }
+    }
+    return {};
 }
 
 }  // namespace
 
-ForkedChildren::ForkedChildren(pid_t thread, const ProcessMemory& memory) {
+void ForkedChildren::learn(pid_t thread, const ProcessMemory& memory) {
     const std::uint64_t base = loader_base(thread);
     const auto debug = base == 0 ? std::nullopt : Exports(memory, base).find("_r_debug");
     std::uint64_t notifier = 0;
     if (!debug || memory.read(debug->address + offsetof(r_debug, r_brk), &notifier, sizeof notifier) != sizeof notifier)
         return;
-    if (memory.read(notifier, code_.data(), code_.size()) == code_.size()) notifier_ = notifier;
+    // what is there now may be the agent's, which takes that back before it goes
+    const std::vector<unsigned char> code = original(thread, memory, notifier, code_.size());
+    const bool is_known = code.size() >= code_.size();
+    if (is_known) std::copy_n(code.begin(), code_.size(), code_.begin());
+    if (is_known || memory.read(notifier, code_.data(), code_.size()) == code_.size()) notifier_ = notifier;
+}
+
+void ForkedChildren::add(pid_t forked) {
+    if (std::ranges::find(forked_, forked) == forked_.end()) forked_.push_back(forked);
 }
 
 void ForkedChildren::restore(pid_t thread, pid_t forked) {
-    forked_.push_back(forked);
+    add(forked);
     if (share_memory(thread, forked)) return;
     try {
         const ProcessMemory child(forked);
@@ -49,7 +104,11 @@ void ForkedChildren::put_code_back(const ProcessMemory& child) const {
 }
 
 void ForkedChildren::let_go() {
-    std::erase_if(forked_, [](pid_t child) { return has_ended(child) || strobe::let_go(child); });
+    std::erase_if(forked_, [](pid_t child) {
+        if (!has_ended(child)) return strobe::let_go(child);
+        wait_for_tracee(child, nullptr, __WALL | WNOHANG);
+        return true;
+    });
 }
 
 }  // namespace strobe

@@ -12,17 +12,21 @@
 
 namespace strobe {
 
-// Made before the agent changes anything. Used by one thread, which traces the program.
+// Used by one thread, which traces the program.
 class ForkedChildren {
   public:
-    // `thread`: any of the program. `memory`: the program's, which outlives this.
-    ForkedChildren(pid_t thread, const ProcessMemory& memory);
+    // Learns what stands in the program where nobody has changed it. `thread`: any of it. Without this children are let
+    // go of as they are.
+    void learn(pid_t thread, const ProcessMemory& memory);
 
     // `forked`, which the calling thread traces as well, was made by `thread`, which stands at that event. It has not
-    // run yet: what the dynamic linker calls when libraries come and go is there as before, and the linker's locks are
-    // free that another thread held. Nothing is done where the two share their memory.
+    // run yet: what the dynamic linker calls when libraries come and go is there as its file has it, and the linker's
+    // locks are free that another thread held. Nothing is done where the two share their memory.
     void restore(pid_t thread, pid_t forked);
-    // Lets those go that have come to their first stop since. The others are let go of when the calling thread ends.
+    // One whose maker was killed, so that nothing is known of it.
+    void add(pid_t forked);
+    // Lets those go that have come to their first stop since, and has their parents learn the end of those that were
+    // killed before. The others are let go of when the calling thread ends.
     void let_go();
 
   private:

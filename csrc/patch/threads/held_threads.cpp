@@ -38,6 +38,7 @@ constexpr auto kForkRuns = std::chrono::microseconds(200);
 constexpr auto kLoads = std::chrono::milliseconds(100);
 constexpr auto kLoaderRuns = std::chrono::microseconds(100);
 constexpr auto kLongestLoaderRun = std::chrono::microseconds(2000);
+constexpr auto kBetweenHeldLooks = std::chrono::milliseconds(5);
 constexpr auto kBetweenEvents = std::chrono::microseconds(500);  // that threads which run stand at
 
 enum class Stop : std::uint8_t { kNone, kOurs, kProgramsOwn };
@@ -54,11 +55,12 @@ bool is_forking(pid_t thread) {
 #endif
 }
 
-// Whether one of the threads that the calling thread traces stands at something.
-bool any_stands() {
+// One of the threads that the calling thread traces, which has come to a stop or has ended since they were waited for;
+// 0 where none has.
+pid_t any_changed() {
     siginfo_t found{};
-    constexpr int kOptions = WSTOPPED | WNOHANG | WNOWAIT | __WALL | __WNOTHREAD;
-    return waitid(P_ALL, 0, &found, kOptions) == 0 && found.si_pid != 0;
+    constexpr int kOptions = WSTOPPED | WEXITED | WNOHANG | WNOWAIT | __WALL | __WNOTHREAD;
+    return waitid(P_ALL, 0, &found, kOptions) == 0 ? found.si_pid : 0;
 }
 
 // Threads that are traced by this one, and those that they make while they run.
@@ -69,12 +71,7 @@ class Stopping {
         seized_.reserve(threads.size());
         held_.reserve(threads.size());
         stopped_.reserve(threads.size());
-        try {
-            memory_.emplace(threads.front());
-            loader_.emplace(threads.front(), *memory_);
-            children_.emplace(threads.front(), *memory_);
-        } catch (const std::system_error&) {  // it is ending, or its memory may not be read
-        }
+        for (std::size_t at = 0; at < threads.size() && !learn(threads[at]); at++) continue;
         for (const pid_t thread : threads) {
             if (ptrace(PTRACE_SEIZE, thread, nullptr, PTRACE_O_TRACEFORK | PTRACE_O_TRACECLONE) == 0)
                 seized_.push_back(thread);
@@ -114,11 +111,27 @@ class Stopping {
         const auto until = Clock::now() + time;
         for (auto left = until - Clock::now(); left.count() > 0; left = until - Clock::now()) {
             std::this_thread::sleep_for(std::min<Clock::duration>(left, kBetweenEvents));
-            if (any_stands()) look_after();
+            look_after(false);
         }
     }
 
+    // While they are held: what comes to a stop only now, or is killed.
+    void look() { look_after(true); }
+
   private:
+    // What is to be known of the program. False where the thread ends, or its memory may not be read.
+    bool learn(pid_t thread) {
+        try {
+            memory_.emplace(thread);
+        } catch (const std::system_error&) {
+            return false;
+        }
+        loader_.emplace(thread, *memory_);
+        children_.learn(thread, *memory_);
+        const char state = task_state(thread, thread);
+        return state != 'Z' && state != 'X';
+    }
+
     void hold() {
         for (const pid_t thread : seized_) ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr);
         for (std::size_t at = 0; at < seized_.size(); at++) {  // one that is made meanwhile comes to them
@@ -129,23 +142,37 @@ class Stopping {
             seized_[at] = 0;
         }
         std::erase(seized_, 0);
-        if (children_) children_->let_go();
+        children_.let_go();
     }
 
-    void look_after() {
-        for (std::size_t at = 0; at < seized_.size(); at++) {
-            int status = 0;
-            const pid_t thread = seized_[at];
-            if (wait_for_tracee(thread, &status, __WALL | WNOHANG) <= 0 || !WIFSTOPPED(status)) continue;
-            if (status >> 16 != PTRACE_EVENT_STOP || WSTOPSIG(status) == SIGTRAP) {
-                go_on(thread, status);
-                continue;
-            }
-            stopped_.push_back(thread);
+    // `are_held`: one that comes to a stop of ours stays there.
+    void look_after(bool are_held) {
+        const pid_t changed = any_changed();
+        if (changed == 0) return;
+        const bool is_thread = std::ranges::find(seized_, changed) != seized_.end();
+        for (std::size_t at = 0; at < seized_.size(); at++) look_after(at, are_held);
+        std::erase(seized_, 0);
+        // A child whose maker was killed: none is on its way to say that it has made one. Or a thread that has become
+        // the whole program, by exec, and has another number.
+        if (!is_thread && held_.size() == seized_.size() && !has_ended(changed)) children_.add(changed);
+        children_.let_go();
+    }
+
+    void look_after(std::size_t at, bool are_held) {
+        int status = 0;
+        const pid_t thread = seized_[at];
+        if (wait_for_tracee(thread, &status, __WALL | WNOHANG) <= 0) return;
+        const bool is_event_stop = WIFSTOPPED(status) && status >> 16 == PTRACE_EVENT_STOP;
+        if (is_event_stop && WSTOPSIG(status) == SIGTRAP && are_held) {
+            held_.push_back(thread);
+        } else if (WIFSTOPPED(status) && (!is_event_stop || WSTOPSIG(status) == SIGTRAP)) {
+            if (are_held) ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr);
+            go_on(thread, status);
+        } else {
+            if (is_event_stop) stopped_.push_back(thread);
+            std::erase(held_, thread);
             seized_[at] = 0;
         }
-        std::erase(seized_, 0);
-        if (children_) children_->let_go();
     }
 
     // From a stop that is not one of the whole program. A signal on its way to it is delivered: it would be lost if
@@ -163,8 +190,8 @@ class Stopping {
         const auto number = static_cast<pid_t>(made);
         if (TaskStatus(number).number("Tgid:") == TaskStatus(maker).number("Tgid:")) {
             seized_.push_back(number);
-        } else if (children_) {
-            children_->restore(maker, number);
+        } else {
+            children_.restore(maker, number);
         }
     }
 
@@ -221,7 +248,7 @@ class Stopping {
     Clock::time_point deadline_;
     std::optional<ProcessMemory> memory_;
     std::optional<LoaderLocks> loader_;
-    std::optional<ForkedChildren> children_;
+    ForkedChildren children_;
     std::vector<pid_t> seized_, held_;
     std::vector<pid_t> stopped_;  // with the whole program, by a signal: they run again when that does
 };
@@ -253,7 +280,12 @@ void HeldThreads::hold(const std::vector<pid_t>& threads, std::chrono::milliseco
     auto at_once = kHeldFirst;
     for (auto run = kFirstRun; !is_over; run = std::min(2 * run, kLongestRun)) {
         stopping.hold_outside_loader(std::min(deadline, Clock::now() + kLoads));
-        is_over = wait_released(std::min(deadline, Clock::now() + at_once)) || Clock::now() >= deadline;
+        const auto until = std::min(deadline, Clock::now() + at_once);
+        do {
+            is_over = wait_released(std::min(until, Clock::now() + kBetweenHeldLooks));
+            stopping.look();
+        } while (!is_over && Clock::now() < until);
+        is_over = is_over || Clock::now() >= deadline;
         stopping.let_run(is_over);
         if (!is_over) stopping.run_for(run);
         at_once = kHeldAgain;
