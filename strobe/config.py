@@ -26,12 +26,14 @@ class Settings:
     storage_retain_days: int = 7
     storage_max_bytes: int = 10 << 30
     events_text_bytes: int = 256
+    mcp_redact: int = 1
 
 
 # key in the file -> (field of Settings, lowest, highest value)
 KEYS: dict[str, tuple[str, int, int]] = {
     "events.maxPerSession": ("events_max_per_session", 1_000, 1_000_000_000),
     "events.textBytes": ("events_text_bytes", 8, 1_024),
+    "mcp.redact": ("mcp_redact", 0, 1),
     "daemon.idleMinutes": ("daemon_idle_minutes", 1, 1_440),
     "storage.retainDays": ("storage_retain_days", 0, 365),
     "storage.maxBytes": ("storage_max_bytes", 10 << 20, 1 << 40),

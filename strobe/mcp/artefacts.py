@@ -14,6 +14,7 @@ from urllib.parse import quote, unquote
 from strobe.errors import StrobeError
 from strobe.mcp import endpoint, results
 from strobe.mcp.jsonrpc import ProtocolError, RequestId
+from strobe.mcp.redaction import redacted
 from strobe.mcp.tool import Context
 from strobe.model import EventFilter
 from strobe.timeline.moments import event_id, event_number
@@ -78,7 +79,7 @@ def read(uri: object, context: Context, request_id: RequestId, fault: int) -> di
                 text = _trace(session) if kind == "trace.json" else _output(session)
             except StrobeError as error:
                 raise ProtocolError(fault, str(error), request_id, {"uri": uri}) from error
-            return _contents(uri, _OF_A_SESSION[kind][0], text)
+            return _contents(uri, _OF_A_SESSION[kind][0], redacted(text, context.home))
     known = ", ".join([_LOG, *(f"{_SESSION}SESSION/{kind}" for kind in _OF_A_SESSION)])
     raise ProtocolError(fault, f"Unknown resource: {uri}. Resources: {known}", request_id, {"uri": uri})
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from strobe.limits import WARNING_CHARACTERS, WARNINGS
+
+if TYPE_CHECKING:
+    from strobe.mcp.redaction import Redaction
 
 # Codex keeps 14 KB of a result and Claude Code moves 50 KB to a file: under these nothing is cut behind our back.
 ASKED_BYTES = 48_000
@@ -19,10 +22,15 @@ _TEMPLATE_ARGUMENTS = re.compile(r"(?<!operator)<[^<>]*(?<!-)>")
 _MAX_EXACT = 1 << 53  # beyond it, a JavaScript client rounds
 
 
-def success(answer: dict[str, Any]) -> dict[str, Any]:
-    """A tool's result. The answer stands in both fields, because clients show the model only one of them."""
+def success(answer: dict[str, Any], redaction: Redaction | None = None, group_by: object = ()) -> dict[str, Any]:
+    """A tool's result. The answer stands in both fields, because clients show the model only one of them. `group_by`:
+    as Redaction.answer has it."""
     shown = plain(answer)
-    return {"content": [{"type": "text", "text": encode(shown)}], "structuredContent": shown, "isError": False}
+    encoded = orjson.dumps(shown)
+    if redaction is not None and (group_by or redaction.is_marked(encoded)):
+        shown = redaction.answer(shown, group_by)
+        encoded = orjson.dumps(shown)
+    return {"content": [{"type": "text", "text": encoded.decode()}], "structuredContent": shown, "isError": False}
 
 
 def failed(text: str) -> dict[str, Any]:

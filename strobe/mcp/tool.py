@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from strobe.dataclass import dataclass, field
 from strobe.errors import StrobeError, failure
 from strobe.mcp import endpoint, results
+from strobe.mcp.redaction import redacted, redaction_of
 from strobe.mcp.schema import Record
 
 if TYPE_CHECKING:
@@ -84,9 +85,11 @@ class Tool:
     def call(self, arguments: Any, context: Context) -> dict[str, Any]:
         """The result of one call; every failure is a result with isError."""
         try:
-            return results.success(self.run(self.parameters.check(arguments), context))
+            checked = self.parameters.check(arguments)
+            answer = self.run(checked, context)
+            return results.success(answer, redaction_of(context.home), checked.get("groupBy", ()))
         except StrobeError as error:
-            return results.failed(str(error))
+            return results.failed(redacted(str(error), context.home))
         except Exception as error:
             log.exception("%s failed", self.name)
             reason = f"{type(error).__name__}: {error}"
