@@ -3,7 +3,7 @@
  * library cannot be loaded: compiled by TinyCC, called by a guard that stays when it goes.
  */
 
-import { CAPTURE, CODE_BEHIND } from "./abi.js";
+import { CAPTURE } from "./abi.js";
 import { SET_CANCEL_STATE } from "./scripts.js";
 import { CodeChanges, type LeftChange } from "./code_changes.js";
 import { Extras } from "./extras.js";
@@ -14,6 +14,7 @@ import {
 } from "./libc.js";
 import { ProbeSites } from "./probe_sites.js";
 import { ProcessHooks } from "./process_hooks.js";
+import { EntryTools } from "./trampolines.js";
 import { Unwinding } from "./unwinding.js";
 
 const RECORDER_BYTES = 4096;
@@ -51,8 +52,6 @@ export interface RecorderAnswer {
 }
 
 export class Recorder {
-    /** Only there where Interceptor writes the jumps. */
-    readonly onEnter: NativePointer;
     /** Null where threads keep their values of it: the next agent goes on with the same one. */
     private threadKey: number | null = null;
     private readonly end_: () => void;
@@ -63,13 +62,7 @@ export class Recorder {
     private readonly addFlags_: (count: number, functions: NativePointer, flags: number) => void;
     private readonly setCallers_: (callers: NativePointer) => number;
     private readonly callers: { start: NativePointer; bytes: number }[] = [];
-    /** Null where our own trampolines are written, which look for themselves. */
-    private readonly checkPatchable_: ((
-        count: number, addresses: NativePointer, sizes: NativePointer, results: NativePointer) => void) | null;
-    /** Null for a CPU that has no native form. */
-    private readonly writeTrampolines_: ((
-        count: number, trampolines: NativePointer, memory: NativePointer, enter: UInt64, copy: NativePointer,
-        changes: NativePointer, changeCount: number) => number) | null;
+    readonly entries: EntryTools;
     /** Null in the portable form. */
     readonly sites: ProbeSites | null;
     /** Where trampolines lead: to the library, or to a guard that calls the compiled recorder; null where Interceptor writes the jumps. */
@@ -114,13 +107,7 @@ export class Recorder {
         const tools = this.module as unknown as Record<string, NativePointer>;
         const library = request.library === "" ? null : loadLibrary(request.library);
         const form = library === null ? tools : librarySymbols(library);
-        this.onEnter = tools.strobe_on_enter;
-        const checkPatchable = tools.strobe_agent_check_patchable as NativePointer | undefined;
-        this.checkPatchable_ = checkPatchable === undefined ? null : new NativeFunction(
-            checkPatchable, "void", ["uint32", "pointer", "pointer", "pointer"]);
-        const writeTrampolines = tools.strobe_agent_write_trampolines as NativePointer | undefined;
-        this.writeTrampolines_ = writeTrampolines === undefined ? null : new NativeFunction(
-            writeTrampolines, "int", ["uint32", "pointer", "pointer", "uint64", "pointer", "pointer", "uint64"]);
+        this.entries = new EntryTools(tools);
         this.sites = library === null ? null : new ProbeSites(this, form, tools);
         this.replaceCode_ = new NativeFunction(tools.strobe_agent_replace_code, "int", ["pointer", "pointer", "uint32"]);
         this.store = new NativeFunction(form.strobe_agent_store, "int", ["pointer", "pointer", "uint32"]);
@@ -252,26 +239,6 @@ export class Recorder {
 
     addFlags(functions: number[], flags: number): void {
         this.addFlags_(functions.length, idArray(functions), flags);
-    }
-
-    /** STROBE_ENTRY_* for each function. */
-    checkPatchable(addresses: NativePointer[], sizes: number[]): Uint32Array {
-        const count = addresses.length;
-        const places = Memory.alloc(Math.max(8 * count, 8));
-        const lengths = Memory.alloc(Math.max(8 * count, 8));
-        const results = Memory.alloc(Math.max(4 * count, 4));
-        addresses.forEach((address, index) => places.add(8 * index).writePointer(address));
-        sizes.forEach((size, index) => lengths.add(8 * index).writeU64(size));
-        this.checkPatchable_?.(count, places, lengths, results);
-        return new Uint32Array(results.readByteArray(4 * count) as ArrayBuffer);
-    }
-
-    /** `trampolines`: struct strobe_trampoline each, filled in, of functions up to `longest` bytes. `memory`: writable, and within reach of all of them. */
-    writeTrampolines(count: number, trampolines: NativePointer, memory: NativePointer, longest: number, enter = this.enter): void {
-        const copy = Memory.alloc(longest + CODE_BEHIND);
-        const result = this.writeTrampolines_?.(count, trampolines, memory, uint64((enter ?? NULL).toString()), copy, this.codeChanges.list, this.codeChanges.length);
-        if (result !== 0) throw new Error("there is no decoder");
-        this.sites?.noteTrampolines(memory, count, true);
     }
 
     /** Up to 8 bytes of code, while threads run there: a jump, or what one has replaced. False where that cannot be done safely: nothing has changed. */

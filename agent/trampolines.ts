@@ -6,10 +6,10 @@
  */
 
 import {
-    ENTRY_LOOPS, ENTRY_REFUSAL, PLAN_LOOPS_TO_ENTRY, REFUSED_IN_USE, REFUSED_INTERCEPTOR, REFUSED_NOT_CODE, REFUSED_NOTHING,
+    CODE_BEHIND, ENTRY_LOOPS, ENTRY_REFUSAL, PLAN_LOOPS_TO_ENTRY, REFUSED_IN_USE, REFUSED_INTERCEPTOR, REFUSED_NOT_CODE, REFUSED_NOTHING,
     REFUSED_TOO_FAR, REFUSED_UNLOADED, TRAMPOLINE, TRAMPOLINE_BYTES, TRAMPOLINES_HEADER,
 } from "./abi.js";
-import { digits, type Jump } from "./code_changes.js";
+import { type CodeChanges, digits, type Jump } from "./code_changes.js";
 import { makeExecutable, unmap } from "./libc.js";
 import { forgetRemovals, isUnloaded } from "./modules.js";
 import { mapNear } from "./near_memory.js";
@@ -48,6 +48,53 @@ export interface Trampoline {
 
 function refused(reason: number): Trampoline {
     return { refusal: reason, address: "0x0", skip: 0, displaced: 0, copies: 0, mark: "0x0", number: 0, original: "" };
+}
+
+/** What the agent's compiled part does at functions' entries: csrc/recorder/arch. */
+export class EntryTools {
+    /** What Interceptor calls; only there where it writes the jumps. */
+    readonly onEnter: NativePointer;
+    /** Null where our own trampolines are written, which look for themselves. */
+    private readonly checkPatchable_: ((
+        count: number, addresses: NativePointer, sizes: NativePointer, results: NativePointer) => void) | null;
+    /** Null for a CPU that has no native form. */
+    private readonly write_: ((
+        count: number, trampolines: NativePointer, memory: NativePointer, enter: UInt64, copy: NativePointer,
+        changes: NativePointer, changeCount: number) => number) | null;
+
+    constructor(tools: Record<string, NativePointer>) {
+        this.onEnter = tools.strobe_on_enter;
+        const checkPatchable = tools.strobe_agent_check_patchable as NativePointer | undefined;
+        this.checkPatchable_ = checkPatchable === undefined ? null : new NativeFunction(
+            checkPatchable, "void", ["uint32", "pointer", "pointer", "pointer"]);
+        const write = tools.strobe_agent_write_trampolines as NativePointer | undefined;
+        this.write_ = write === undefined ? null : new NativeFunction(
+            write, "int", ["uint32", "pointer", "pointer", "uint64", "pointer", "pointer", "uint64"]);
+    }
+
+    /** STROBE_ENTRY_* for each function. */
+    checkPatchable(addresses: NativePointer[], sizes: number[]): Uint32Array {
+        const count = addresses.length;
+        const places = Memory.alloc(Math.max(8 * count, 8));
+        const lengths = Memory.alloc(Math.max(8 * count, 8));
+        const results = Memory.alloc(Math.max(4 * count, 4));
+        addresses.forEach((address, index) => places.add(8 * index).writePointer(address));
+        sizes.forEach((size, index) => lengths.add(8 * index).writeU64(size));
+        this.checkPatchable_?.(count, places, lengths, results);
+        return new Uint32Array(results.readByteArray(4 * count) as ArrayBuffer);
+    }
+
+    /**
+     * `trampolines`: struct strobe_trampoline each, filled in, of functions up to `longest` bytes; `memory`: writable, and within reach of
+     * all of them; `enter`: where they lead; `changes`: what stands in the code for whom.
+     */
+    write(
+        count: number, trampolines: NativePointer, memory: NativePointer, longest: number, enter: NativePointer, changes: CodeChanges,
+    ): void {
+        const copy = Memory.alloc(longest + CODE_BEHIND);
+        const result = this.write_?.(count, trampolines, memory, uint64(enter.toString()), copy, changes.list, changes.length);
+        if (result !== 0) throw new Error("there is no decoder");
+    }
 }
 
 export class Hooks {
@@ -93,7 +140,7 @@ export class Hooks {
 
     private attachAll(specs: ProbeSpecs): Trampoline[] {
         const addresses = specs.addresses.map(address => ptr(address));
-        const checks = this.recorder.checkPatchable(addresses, specs.sizes);
+        const checks = this.recorder.entries.checkPatchable(addresses, specs.sizes);
         this.noteLoops(specs, [...checks].map(check => (check & ENTRY_LOOPS) !== 0));
         const attached = addresses.map((address, index) => {
             if (index % BATCH === 0) Interceptor.flush();
@@ -105,7 +152,7 @@ export class Hooks {
     }
 
     private attach(id: number, entry: NativePointer): Trampoline {
-        const callbacks = this.recorder.onEnter as unknown as NativeInvocationListenerCallbacks;
+        const callbacks = this.recorder.entries.onEnter as unknown as NativeInvocationListenerCallbacks;
         try {
             Interceptor.attach(entry, callbacks, ptr(id));
         } catch {
@@ -180,7 +227,8 @@ function makeGroup(
     const structs = fillIn(specs, group);
     const longest = group.reduce((most, index) => Math.max(most, specs.sizes[index]), 0);
     const mark = fillNear(first, last, group.length, { first, last }, memory => {
-        recorder.writeTrampolines(group.length, structs, memory, longest, enter);
+        recorder.entries.write(group.length, structs, memory, longest, enter ?? recorder.enter ?? NULL, recorder.codeChanges);
+        recorder.sites?.noteTrampolines(memory, group.length, true);
     });
     group.forEach((index, position) => {
         const struct = structs.add(position * TRAMPOLINE.bytes);
