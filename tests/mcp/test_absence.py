@@ -223,7 +223,9 @@ def test_a_killed_daemon_has_seen_no_end(strobe_home: Path, program: Path) -> No
         asked = Asked(wire, answer["sessionId"], answer["pid"])
         asked.wait_for_output("ready")
         wait_until(lambda: asked.calls("used") > 10, "calls")
-        os.kill(daemon.status(strobe_home).pid or 0, signal.SIGKILL)
+        pid = daemon.status(strobe_home).pid
+        assert pid is not None  # 0 would be this test itself
+        os.kill(pid, signal.SIGKILL)
     with Wire.to(strobe_home) as wire:
         asked = Asked(wire, asked.session, asked.pid)
         last = asked.wire.good("debug_query", sessionId=asked.session, timeFrom="-1ms", limit=500, maxTokens=12_000)[

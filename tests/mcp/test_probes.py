@@ -130,7 +130,7 @@ def test_on_a_program_that_runs(wire: Wire, build_program: Build) -> None:
         "debug_trace",
         sessionId=session["sessionId"],
         probes={"add": [{"at": line, "show": ["number", "gSum"]}]},
-        wait={"until": "event", "match": "number > 2", "timeoutMs": 20000},
+        wait={"until": "event", "match": "number > 2", "timeoutMs": 45000},
     )
     (placed,) = answer["probes"]
     assert placed["places"] == 1

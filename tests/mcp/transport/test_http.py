@@ -273,7 +273,9 @@ def test_a_daemon_that_dies_in_the_middle_of_a_call(
     connection.request("POST", "/mcp", body, served.own)
     wait_until(lambda: daemon.status(strobe_home).running_sessions, "the launch")
     response = connection.getresponse() if is_stream else None  # as soon as it tells of its progress
-    os.kill(daemon.status(strobe_home).pid or 0, signal.SIGKILL)
+    pid = daemon.status(strobe_home).pid
+    assert pid is not None  # 0 would be this test itself
+    os.kill(pid, signal.SIGKILL)
     response = response or connection.getresponse()
     content = response.read()
     connection.close()
