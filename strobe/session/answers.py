@@ -45,6 +45,7 @@ def pending_answer(
     return TraceAnswer("pending", patterns, 0, 0, warnings, event_limit, status)
 
 
+_OF_ONE_NAME = re.compile(r"[<>(){}\[\]]|operator")  # with which a name may have a comma
 _PLACE = re.compile(r"(?<!:):(?:inlined|return|entry)$")
 
 
@@ -115,6 +116,10 @@ def nothing_matched(selection: Selection, pattern: str) -> str:
     """Why a pattern matches nothing: what it may have meant."""
     if (place := _PLACE.search(pattern)) is not None:
         return f"No function matches '{pattern}': with '{place[0]}' it is the place of a probe."
+    several = [part.strip() for part in re.split(r"[,|;]", pattern)]
+    if len(several) > 1 and all(several) and _OF_ONE_NAME.search(pattern) is None:
+        each = ", ".join(f"'{part}'" for part in several)
+        return f"No function matches '{pattern}'. Several patterns are given one by one: {each}."
     if meant := selection.meant(pattern):
         return f"No function matches '{pattern}'. {meant}"
     if selection.warnings:

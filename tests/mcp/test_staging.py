@@ -31,7 +31,9 @@ def test_matches_are_told_before_the_launch(wire: Wire, build_program: Build, tm
     assert "No function matches 'mian'. Names like it: main." in known["status"]
     assert "There is no code at pool.cpp:1. The nearest line with code" in known["status"]
 
-    wire.good("debug_trace", projectRoot=root, remove=["mian"], probes={"remove": ["pool.cpp:1"]})
+    several = wire.good("debug_trace", projectRoot=root, command=program, add=["main, Pool::take"])["status"]
+    assert "'main, Pool::take'. Several patterns are given one by one: 'main', 'Pool::take'." in several
+    wire.good("debug_trace", projectRoot=root, remove=["mian", "main, Pool::take"], probes={"remove": ["pool.cpp:1"]})
     launched = wire.good("debug_launch", command=program, projectRoot=root, wait={"until": "exit"})
     assert launched["probes"][0]["places"] == 2
     again = wire.good("debug_trace", projectRoot=root, add=["**::take"])
