@@ -109,6 +109,7 @@ STROBE_INLINE void strobe_rich_end(struct strobe_thread_state* state, struct str
                                    uint32_t kind_flags, uint32_t words) {
     strobe_plain_head(state, record, function, kind_flags | words >> 8 << 2, words & 0xff);
     strobe_record_publish(state, words, 1);
+    strobe_fetch_ahead(state);
 }
 
 /* Takes the place of strobe_enter where strobe_enter_plain does not do. */
