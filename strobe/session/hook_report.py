@@ -50,7 +50,12 @@ def unmatched(hooks: Hooks) -> list[str]:
 def notes(hooks: Hooks, known: Mapping[str, object]) -> dict[str, object]:
     """What a session notes of its hooks, by which a query that finds nothing says why. `known`: its notes so far."""
     found: dict[str, object] = {}
-    for name, functions in (("inlined_only", _inlined_only(hooks)), ("partly_inlined", hooks.partly_inlined)):
+    of_code: dict[str, Mapping[str, object]] = {
+        "inlined_only": _inlined_only(hooks),
+        "partly_inlined": hooks.partly_inlined,
+        "folded": hooks.folded,
+    }
+    for name, functions in of_code.items():
         if functions:
             found[name] = dict(list(functions.items())[:_NOTED])
     if (left_out := len(hooks.partly_inlined) - _NOTED) > 0:

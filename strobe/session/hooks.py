@@ -100,6 +100,7 @@ class Hooks:
         self.wanted: dict[Key, FunctionSymbol] = {}  # what the patterns match, where it is loaded
         self._probed: dict[int, TracedModule] = {}  # modules with functions whose returns are probed, by base
         self.partly_inlined: dict[str, int] = {}  # functions that are or were traced: inlined at so many sites besides
+        self.folded: dict[str, str] = {}  # likewise, as symbols/select/folded.py finds them
         self.selection = Selection()
 
     @property
@@ -253,6 +254,7 @@ class Hooks:
         """The system's runtime libraries are read only when a pattern asks for one, or when one matched nothing."""
         traced = self._matching(modules)
         self.partly_inlined |= self.selection.partly_inlined
+        self.folded |= self.selection.folded
         self.extras.find_functions(_symbols(traced), list(self.patterns.values()))
         return traced
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple, overload
 
@@ -86,6 +86,10 @@ class FunctionTable(Sequence[FunctionSymbol]):
         """Numbers of the functions whose source file is accepted; each file is asked for once."""
         wanted = {number for number, path in enumerate(self.source_paths) if accepts(path)}
         return [number for number, file in enumerate(self._files) if file in wanted] if wanted else []
+
+    def without_source(self, sizes: Collection[int]) -> list[int]:
+        """Numbers of the functions of these sizes, in bytes, that nothing says the source file of."""
+        return [number for number, size in enumerate(self._sizes) if size in sizes and self._files[number] == NO_FILE]
 
     def at(self, address: int) -> int | None:
         """Number of the function that begins at an address."""

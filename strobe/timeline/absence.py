@@ -12,7 +12,7 @@ from typing import Any
 from strobe.dataclass import dataclass, field, replace
 from strobe.model import RECORDED_EVENTS, EventFilter, Loss
 from strobe.timeline.coverage import Coverage, Window, coverage_of, window_of
-from strobe.timeline.host_absence import host_absence, is_asked, is_narrowed, listed
+from strobe.timeline.host_absence import cut_lines, host_absence, is_asked, is_narrowed, listed
 from strobe.timeline.reader import SessionReader
 from strobe.timeline.records import SessionRecord
 from strobe.timeline.selection import Selection, id_blob, text_test
@@ -20,6 +20,7 @@ from strobe.timeline.selection import Selection, id_blob, text_test
 # The system loads libraries, and runs their constructors, before Strobe has its hooks in place.
 _EARLIEST = "from before main (what constructors of linked libraries call before that is not seen)"
 _PERIODS_SHOWN = 3
+_DURATION = "$duration"
 _NOT_REACHED = "No probed instruction was reached (a line of optimized code may run without its own)."
 
 
@@ -50,7 +51,8 @@ class _Findings:
 def absence_of(reader: SessionReader, wanted: EventFilter, selection: Selection, loss: Loss, moment: int) -> str:
     """What is known about the absence of events that the filter selects. `moment`: ticks of the question; all that was
     recorded up to then has been looked at."""
-    if wanted.event_type is not None and wanted.event_type not in RECORDED_EVENTS:
+    is_of_host = wanted.event_type is not None and wanted.event_type not in RECORDED_EVENTS
+    if is_of_host or (wanted.event_type is None and wanted.text is not None):
         if loss.unwritten:
             return f"Nothing can be said of that yet: {_unwritten(loss)}."
         return host_absence(reader, wanted, selection)
@@ -66,7 +68,19 @@ def doubts_of(reader: SessionReader, wanted: EventFilter, selection: Selection, 
         doubts += _findings(reader, wanted, selection, loss, moment)[0].doubts
     if selection.hosts is not None and loss.unwritten:
         doubts.append(f"{_unwritten(loss)}.")
+    if selection.hosts is not None and (cut := cut_lines(reader, wanted)):
+        doubts.append(cut)
     return doubts
+
+
+def names_in_doubt(reader: SessionReader) -> set[str]:
+    """Functions of which calls may have been made that are not seen as theirs: what `_add_not_seen` says of them."""
+    notes = reader.record().notes
+    found = {item.name for item in reader.functions().values() if item.source_file is None and not item.is_probe}
+    for note in ("refused", "namesakes", "inlined_only", "partly_inlined", "folded"):
+        named = notes.get(note)
+        found.update(named if isinstance(named, dict) else ())
+    return found
 
 
 def _unwritten(loss: Loss) -> str:
@@ -131,9 +145,7 @@ def _add_coverage(found: _Findings, reader: SessionReader, window: Window, cover
         found.doubts.append(f"{everything}, so nothing is known of its calls.")
         return
     if not coverage.gaps:
-        found.facts.append(
-            f"{_naming(reader, coverage.hooked)} traced for the whole window, {_extent(reader, window)}."
-        )
+        _add_traced(found, reader, window, _naming(reader, coverage.hooked))
         return
     first, *others = coverage.gaps.values()
     shown = ", ".join(_period(reader, *period) for period in first[:_PERIODS_SHOWN])
@@ -147,10 +159,23 @@ def _add_coverage(found: _Findings, reader: SessionReader, window: Window, cover
         found.doubts.append("The program ran before Strobe attached to it.")
 
 
-def _extent(reader: SessionReader, window: Window) -> str:
-    to_ns = reader.segment.to_ns
+def _add_traced(found: _Findings, reader: SessionReader, window: Window, names: str) -> None:
+    """Strobe has not removed their hooks within the window. Whether they stood, in what the program was by then, is
+    known as far as it was seen."""
+    if window.is_seen:
+        found.facts.append(f"{names} traced for the whole window, {_extent(reader, window)}.")
+    elif window.seen_until > window.from_ticks:
+        until = reader.segment.to_ns(window.seen_until)
+        found.facts.append(f"{names} traced {_start(reader, window)} to {until} ns.")
+
+
+def _start(reader: SessionReader, window: Window) -> str:
     is_whole = window.begin and window.from_ticks == window.begin
-    start = _EARLIEST if is_whole else f"from {to_ns(window.from_ticks)} ns"
+    return _EARLIEST if is_whole else f"from {reader.segment.to_ns(window.from_ticks)} ns"
+
+
+def _extent(reader: SessionReader, window: Window) -> str:
+    to_ns, start = reader.segment.to_ns, _start(reader, window)
     if window.to_ticks < window.end:
         return f"{start} to {to_ns(window.to_ticks)} ns"
     if window.is_running:
@@ -196,8 +221,9 @@ def _add_calls(found: _Findings, reader: SessionReader, wanted: EventFilter, cou
     if counts.calls:
         others = " that the other conditions select" if _has_other_conditions(wanted) else ""
         found.facts.append(f"The exact totals count {_reached(counts)} in all, but no event{others} was kept.")
-        if wanted.event_type == "function_exit" or wanted.return_value or wanted.min_duration_ns is not None:
-            _add_returns(found, counts)
+        of_durations = wanted.min_duration_ns is not None or _DURATION in (wanted.where or "")
+        if of_durations or wanted.event_type == "function_exit" or wanted.return_value:
+            _add_returns(found, counts, of_durations)
         return
     other = f"and {every} calls of other functions" if every else "nor of any other traced function"
     found.facts.append(f"The exact totals count no call of them, {other}.")
@@ -216,15 +242,19 @@ def _times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
 
 
-def _add_returns(found: _Findings, counts: _Counts) -> None:
-    """Calls that began and gave no return event."""
+def _add_returns(found: _Findings, counts: _Counts, of_durations: bool) -> None:
+    """Calls that began and gave no return event. How long these took, or take, is not known."""
+    said = found.doubts if of_durations else found.facts
+    whose = "its calls" if of_durations else "them"
+    unknown = ", and how long is not known" if of_durations else ""
     still_open = counts.calls - counts.exits - counts.unwound - counts.exits_missed
     if counts.exits_missed:
         found.doubts.append(f"Of {counts.exits_missed} calls the return could not be recorded.")
     if still_open > 0:
-        found.facts.append(f"{still_open} of them have not returned.")
+        said.append(f"{still_open} of {whose} have not returned{unknown}.")
     if counts.unwound:
-        found.facts.append(f"{counts.unwound} of them were left by an exception, a jump or the end of their thread.")
+        by = "by an exception, a jump or the end of their thread"
+        said.append(f"{counts.unwound} of {whose} were left {by}{unknown}.")
 
 
 def _has_other_conditions(wanted: EventFilter) -> bool:
@@ -284,7 +314,7 @@ def _counts(reader: SessionReader, ids: Sequence[int]) -> _Counts:
 
 def _without_debug_information(reader: SessionReader, hooked: Sequence[int]) -> list[str]:
     symbols = (reader.functions().get(function_id) for function_id in hooked)
-    found = (symbol.name for symbol in symbols if symbol is not None and symbol.source_file is None)
+    found = (item.name for item in symbols if item is not None and item.source_file is None and not item.is_probe)
     return list(dict.fromkeys(found))
 
 
@@ -313,10 +343,16 @@ def _add_not_seen(found: _Findings, reader: SessionReader, wanted: EventFilter, 
             f"Inlined at some of their call sites, where calls are not seen: {_with_sites(partly)}; so no event of "
             "them does not mean that they were not called. Build with -fno-inline to see all calls."
         )
-    if unknown := _without_debug_information(reader, hooked):
-        found.facts.append(
-            f"There is no debug information of {listed(unknown)}: copies that its own module may have"
-            " inlined are not seen."
+    folded = _noted(record, "folded", wanted)
+    if names := listed([f"{name} (to {other})" for name, other in folded.items()]):
+        found.doubts.append(
+            f"Only a jump to another function, as gcc leaves of functions with the same code: {names}; its callers may "
+            "call the other one directly. Build with -fno-ipa-icf to see them apart."
+        )
+    if unknown := [name for name in _without_debug_information(reader, hooked) if name not in folded]:
+        found.doubts.append(
+            f"There is no debug information of {listed(unknown)}, which would say whether it was inlined anywhere: "
+            "calls of such copies are not seen."
         )
     if left_out := record.notes.get("partly_inlined_left_out"):
         found.doubts.append(f"{left_out} more traced functions were inlined at some of their call sites.")

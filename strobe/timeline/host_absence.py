@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from strobe.dataclass import replace
 from strobe.errors import command_names
-from strobe.model import EventFilter
+from strobe.model import EventFilter, EventType
 from strobe.timeline import snapshots
 from strobe.timeline.moments import NUMBER_MAX
+from strobe.timeline.output import IDLE_S, LINE_BYTES
 from strobe.timeline.polls import polls_of
 from strobe.timeline.reader import SessionReader
 from strobe.timeline.records import SessionRecord
 from strobe.timeline.selection import Selection
 
 _NAMES_SHOWN = 5
+_STREAMS: tuple[EventType, ...] = ("stdout", "stderr")
+_TEXT = "$text"
+# an event of a stream that is no whole line, though another one follows
+_PIECES = """
+    select 1 from host_events where session = ? and event_type = ? and substr(text, -1) <> x'0a' and number <
+        (select max(number) from host_events where session = ? and event_type = ?)
+    limit 1"""
 
 
 def host_absence(reader: SessionReader, wanted: EventFilter, selection: Selection) -> str:
@@ -21,10 +30,15 @@ def host_absence(reader: SessionReader, wanted: EventFilter, selection: Selectio
     kind = wanted.event_type
     if kind == snapshots.EVENT_TYPE:
         return _snapshot_absence(reader, wanted, selection)
-    if kind in ("stdout", "stderr"):
+    if kind is None:
+        both = [host_absence(reader, replace(wanted, event_type=kind), selection) for kind in _STREAMS]
+        return " ".join(dict.fromkeys(both))
+    if kind in _STREAMS:
         if not captures_output(reader.record()):
             return f"Nothing is known of {kind}: it is not captured in this session."
         scope = " that the other conditions select" if _has_conditions(wanted) else ""
+        if cut := cut_lines(reader, wanted):
+            return f"This does not prove that it was not written. No event of {kind} has it. {cut}"
         if kind in _open_streams(reader.record()):
             return (
                 f"Nothing was captured of {kind}{scope}. A process that the program had started still had it open when"
@@ -34,7 +48,25 @@ def host_absence(reader: SessionReader, wanted: EventFilter, selection: Selectio
             f"All of {kind} is captured: the program has written nothing to it{scope}"
             " (what it keeps in a buffer of its own appears when it flushes it)."
         )
-    return f"No {kind} event was recorded{' that the other conditions select' if _has_conditions(wanted) else ''}."
+    found = f"No {kind} event was recorded{' that the other conditions select' if _has_conditions(wanted) else ''}."
+    if kind != "crash":
+        return found
+    if reader.record().notes.get("form") == "portable":
+        return f"{found} The portable form of the recorder reports no crashes."
+    return f"{found} Crashes of its children are not reported."
+
+
+def cut_lines(reader: SessionReader, wanted: EventFilter) -> str | None:
+    """Why a text that was asked for may have been written, and is in no event; None where it is not so."""
+    if not wanted.text and _TEXT not in (wanted.where or ""):
+        return None
+    streams = _STREAMS if wanted.event_type is None else (wanted.event_type,)
+    if not any(reader.rows(_PIECES, (reader.key, stream, reader.key, stream)) for stream in streams):
+        return None
+    return (
+        f"A line is in several events where the program wrote it in pieces more than {1000 * IDLE_S:.0f} ms apart, or "
+        f"is longer than {LINE_BYTES >> 10} KiB, as one here: a text that lies across two of them is in none."
+    )
 
 
 def captures_output(record: SessionRecord) -> bool:
@@ -78,6 +110,7 @@ def is_narrowed(wanted: EventFilter) -> bool:
         wanted.pid,
         wanted.thread_id,
         wanted.thread_name,
+        wanted.text or None,
     )
     return any(condition is not None for condition in conditions)
 

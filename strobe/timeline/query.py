@@ -11,8 +11,8 @@ from strobe import _core
 from strobe.dataclass import replace
 from strobe.errors import StrobeError, failure
 from strobe.limits import SQL_SECONDS
-from strobe.model import Event, EventFilter, EventPage, EventType, FunctionSymbol, GroupBy, Loss
-from strobe.timeline.absence import absence_of, doubts_of
+from strobe.model import Event, EventFilter, EventPage, EventType, FunctionSymbol, GroupBy, Loss, TextMatch
+from strobe.timeline.absence import absence_of, doubts_of, names_in_doubt
 from strobe.timeline.coverage import coverage_of, last_gap, window_of
 from strobe.timeline.events import first_events, page_of
 from strobe.timeline.moments import NUMBER_MAX, event_id, event_number, host_number
@@ -149,6 +149,18 @@ class Timeline:
             found = doubts_of(self._reader, wanted, select(self._reader, wanted), self.loss(), moment)
             self._reader.check_whole()
             return found
+
+    def not_called(self, names: Sequence[str]) -> tuple[list[str], list[str]]:
+        """Of traced functions that have no call in the totals: those that were not called, and those of which that is
+        not certain, as `absence` says of each. Raises as `query`."""
+        with self._reader.lock:
+            doubtful = names_in_doubt(self._reader)
+        sure = [name for name in names if name not in doubtful]
+        asked = EventFilter(event_type="function_enter", function=TextMatch(one_of=frozenset(sure)))
+        if sure and self.doubts(asked):
+            sure = []
+        certain = set(sure)
+        return sure, [name for name in names if name not in certain]
 
     def last_gap(self, wanted: EventFilter) -> tuple[int, int] | None:
         """The last time, in ns since session start, in which calls of one of the functions that the filter selects were

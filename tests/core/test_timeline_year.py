@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 from support.timelines import PID, WrittenSession
 
-from strobe._core import Segment
+from strobe._core import Segment, note_checked
 from strobe.model import Event, EventFilter, TextMatch
 
 MakeSession = Callable[..., WrittenSession]
@@ -80,8 +80,9 @@ def test_sql_and_absence_know_the_times(old: WrittenSession) -> None:
     _, rows = old.timeline.sql("select id from events order by timestamp_ns, number")
     assert [row[0] for row in rows] == [event.id for event in events]
     wanted = EventFilter(function=TextMatch(equals="app::find"), time_from=YEAR_NS)
-    absence = old.timeline.query(wanted).absence
-    assert absence is not None and "app::find was traced for the whole window" in absence
+    note_checked(str(old.path), old.now)
+    absence = old.timeline.query(wanted).absence or ""
+    assert "app::find was traced for the whole window" in absence
     largest = max(event.duration_ns or 0 for event in events)
     assert old.timeline.query(EventFilter(min_duration_ns=largest)).total_count >= 1
     assert old.timeline.query(EventFilter(min_duration_ns=largest + 1)).total_count == 0

@@ -41,6 +41,14 @@ def counts(answer: dict[str, Any]) -> dict[str, int]:
     return {group["function"]: group["count"] for group in answer["totals"]}
 
 
+def test_what_may_have_been_called_is_not_said_not_to_have_been(wire: Wire, build_program: Build) -> None:
+    """Callers of `second` call `first`, which has the same code."""
+    program = build_program("folded_jump", "-O2", compiler="gcc")
+    answer = launched(wire, program, trace=["first", "second"], wait={"until": "exit"})
+    assert counts(answer) == {"first": 3} and "notCalled" not in answer
+    assert answer["noCallSeen"].items() >= {"count": 1, "functions": ["second"]}.items()
+
+
 def test_one_call_launches_waits_and_answers(wire: Wire, ledger: Path) -> None:
     watches = [{"variable": "shop::booked"}]
     answer = launched(wire, ledger, "100", trace=["shop::*"], watches=watches, sampling="off", wait={"until": "exit"})

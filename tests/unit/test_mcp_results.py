@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import orjson
 
 from strobe.mcp import results
 from strobe.mcp.results import bounded
+from strobe.mcp.tools.waiting import _fewer_probed
 
 
 def test_both_fields_carry_the_same_compact_json() -> None:
@@ -53,3 +56,16 @@ def test_warnings_are_left_out_whole_and_never_cut() -> None:
     endless = "No function matches. " * 300
     assert bounded([endless, "First.", endless, "Last."]) == [endless, "First.", "Last.", "… and 1 more"]
     assert bounded(["One."] * 25) == [*["One."] * 20, "… and 5 more"]
+
+
+def test_a_stack_is_said_where_the_event_that_said_it_is_left_out() -> None:
+    """Of an answer that is too long only the first two and the last events of probes are kept."""
+    stacks: list[object] = [["a", "main"], "as 0", ["b", "main"], "as 2", "as 2", "as 0"]
+    events = [{"id": str(number), "stack": stack} for number, stack in enumerate(stacks)]
+    answer: dict[str, Any] = {"probeEvents": {"first": events[:3], "last": events[3:], "notShown": 4}}
+    _fewer_probed(answer)
+    assert answer["probeEvents"] == {
+        "first": events[:2],
+        "last": [{"id": "3", "stack": ["b", "main"]}, {"id": "4", "stack": "as 3"}, {"id": "5", "stack": "as 0"}],
+        "notShown": 5,
+    }

@@ -60,6 +60,7 @@ _FEW_PROBED, _FEW_PROBED_BYTES = 24, 4_500  # events of probes that are all show
 _MISSING_IN = 1_000  # newest events of probes, among which values that are not there are counted
 _VALUE_CHARACTERS = 120
 _EVENT_CHARACTERS = 600
+_NOT_CERTAIN = "they may have been called all the same; absence of debug_query says why, of one by its name"
 _NAME_CHARACTERS = 160
 _STACK = 16
 _CRASH_STACK = 1_500  # characters
@@ -194,6 +195,17 @@ def _say_stacks_once(events: Sequence[dict[str, Any]]) -> None:
                 event["stack"] = f"as {first}"
 
 
+def _say_stacks_again(kept: list[dict[str, Any]], before: Sequence[dict[str, Any]]) -> None:
+    """Where they are said at an event that is left out."""
+    stacks = {f"as {event['id']}": event["stack"] for event in before if isinstance(event.get("stack"), list)}
+    ids = {f"as {event['id']}" for event in kept}
+    for number, event in enumerate(kept):
+        said = event.get("stack")
+        if isinstance(said, str) and said in stacks and said not in ids:
+            kept[number] = event | {"stack": stacks[said]}
+    _say_stacks_once(kept)
+
+
 def _without_value(session: Session) -> dict[str, dict[str, str]]:
     """By probe and by what was to be shown: why it was not there, and how often."""
     events = session.last(EventFilter(event_type="probe"), _MISSING_IN)
@@ -226,7 +238,11 @@ def _calls(session: Session) -> dict[str, Any]:
         answer["rare"] = {_name(item.key): item.count for item in reversed(rest[-_RARE:])}
     called = {item.key for item in totals}
     if silent := [name for name in session.timeline.traced_names() if name not in called]:
-        answer["notCalled"] = {"count": len(silent), "functions": [_name(name) for name in silent[:_RARE]]}
+        for key, names in zip(("notCalled", "noCallSeen"), session.timeline.not_called(silent), strict=True):
+            if names:
+                answer[key] = {"count": len(names), "functions": [_name(name) for name in names[:_RARE]]}
+        if "noCallSeen" in answer:
+            answer["noCallSeen"]["why"] = _NOT_CERTAIN
     return answer | _odd(session, totals) | _events(session)
 
 
@@ -387,7 +403,10 @@ def _fewer_probed(answer: dict[str, Any]) -> None:
     if (events := answer.get("probeEvents")) is not None:
         left = events.get("notShown", 0) + len(events["first"]) - _FIRST
         if left > events.get("notShown", 0):
-            answer["probeEvents"] = events | {"first": events["first"][:_FIRST], "notShown": left}
+            first = events["first"][:_FIRST]
+            kept = [*first, *events["last"]]
+            _say_stacks_again(kept, events["first"])
+            answer["probeEvents"] = events | {"first": first, "last": kept[len(first) :], "notShown": left}
 
 
 def _drop(*names: str) -> Callable[[dict[str, Any]], None]:
@@ -406,7 +425,7 @@ _SHORTER: Sequence[Callable[[dict[str, Any]], None]] = (
     _keep("output", 8),
     _keep("rare", 3),
     _keep("odd", 3),
-    _drop("notCalled"),
+    _drop("notCalled", "noCallSeen"),
     _fewer_probed,
     _keep("totals", 5),
     _keep("probeTotals", 20),

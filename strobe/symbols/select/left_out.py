@@ -13,6 +13,7 @@ from strobe.symbols.module_symbols import ModuleSymbols
 from strobe.symbols.select.never_hooked import is_start_code
 
 _SHOWN = 5  # names in one warning
+_APART = "Built with -fno-ipa-icf they are apart."
 _ADVICE = "A probe at NAME:inlined records them there; built with -fno-inline they are calls."
 
 
@@ -77,6 +78,23 @@ def shared_code(functions: Iterable[FunctionSymbol], modules: Iterable[ModuleSym
             f"{len(shared)} of the traced functions have the same code as others, folded by the compiler or the "
             "linker, or as aliases: calls of any of them are recorded under the first name, with its arguments and "
             f"types: {enumerated(listed, _SHOWN)}."
+        )
+
+
+def folded_warning(folded: dict[str, str]) -> Iterator[str]:
+    """One sentence on all of them, as `folded` finds them."""
+    if len(folded) == 1:
+        name, other = next(iter(folded.items()))
+        yield (
+            f"'{name}' is only a jump to '{other}', as gcc leaves of functions with the same code: its callers may "
+            f"call '{other}' directly, and those calls are recorded as '{other}' where that is traced. {_APART}"
+        )
+    elif folded:
+        listed = enumerated([f"{name} ({other})" for name, other in folded.items()], _SHOWN)
+        yield (
+            f"{len(folded)} functions are only a jump to another, as gcc leaves of functions with the same code: their "
+            "callers may call that one directly, and those calls are recorded under its name where it is traced: "
+            f"{listed}. {_APART}"
         )
 
 

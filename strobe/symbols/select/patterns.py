@@ -24,9 +24,11 @@ from strobe.symbols.function_table import FunctionTable
 from strobe.symbols.module_symbols import ModuleSymbols
 from strobe.symbols.names import SCOPE, Unbalanced, check_brackets, scoped, scoped_all
 from strobe.symbols.select.allocators import ALLOCATORS, is_allocator
+from strobe.symbols.select.folded import folded
 from strobe.symbols.select.left_out import (
     debug_warning,
     elsewhere,
+    folded_warning,
     inlined_everywhere,
     partly_inlined,
     partly_inlined_warning,
@@ -158,7 +160,8 @@ class Selection:
     `functions`: every match once, without those that must not be hooked. `matches`: the same by pattern text, all
     patterns included. Of patterns that match nothing: `nearest`, names or patterns that they may have meant; `wider`,
     the same with `**` for each `*`, and how many functions that matches.
-    `partly_inlined`: of the functions, those that were also inlined, by name, with the number of sites.
+    `partly_inlined`: of the functions, those that were also inlined, by name, with the number of sites. `folded`: as
+    folded.py finds them.
     """
 
     functions: list[FunctionSymbol] = field(default_factory=list)
@@ -167,6 +170,7 @@ class Selection:
     nearest: dict[str, list[str]] = field(default_factory=dict)
     wider: dict[str, tuple[str, int]] = field(default_factory=dict)
     partly_inlined: dict[str, int] = field(default_factory=dict)
+    folded: dict[str, str] = field(default_factory=dict)
 
     def meant(self, text: str) -> str:
         """What a pattern that matches nothing may have meant, as a sentence; "" where nothing is near."""
@@ -208,6 +212,8 @@ def select(patterns: Sequence[Pattern], modules: Sequence[ModuleSymbols]) -> Sel
     selection.partly_inlined = partly_inlined(selection.functions, modules)
     selection.warnings.extend(partly_inlined_warning(selection.partly_inlined))
     selection.warnings.extend(shared_code(selection.functions, searched))
+    selection.folded = folded(selection.functions, searched)
+    selection.warnings.extend(folded_warning(selection.folded))
     named = {pattern.text for pattern in patterns if pattern.is_exact}
     selection.warnings.extend(refusal_warnings(refused, named))
     selection.warnings.extend(_debug_warnings(patterns, selection, modules))

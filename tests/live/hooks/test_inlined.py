@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from support.sessions import Build, Launch, outcome, totals
 
 from strobe.model import EventFilter, TextMatch
@@ -21,3 +22,23 @@ def test_missing_calls_of_inlined_functions_are_explained(launch: Launch, build_
     assert inlined.absence is not None and "Inlined everywhere, so never seen as calls: small (" in inlined.absence
     partly = session.query(EventFilter(function=TextMatch(equals="shared"), min_duration_ns=10**12))
     assert partly.absence is not None and "not seen: shared (1 site); so no event of them does not" in partly.absence
+
+
+@pytest.mark.parametrize("wanted", [TextMatch(equals="copied"), None])
+def test_nothing_is_denied_of_what_may_be_inlined_unseen(
+    launch: Launch, build_program: Build, wanted: TextMatch | None
+) -> None:
+    """Without debug information nobody says where a function was inlined; in this program it is."""
+    program = build_program("symbols/inlined_unseen", "-O2", "-g0", "-rdynamic")
+    session = launch(program, patterns=["copied"])
+    assert outcome(session).stdout == "copied 7\n"
+    absence = session.query(EventFilter(function=wanted, event_type="function_enter")).absence
+    assert absence is not None
+    assert absence.startswith(
+        "This does not prove that it did not happen. There is no debug information of copied, which would say whether "
+        "it was inlined anywhere: calls of such copies are not seen."
+    )
+    described = launch(build_program("symbols/inlined_unseen", "-O2", "-rdynamic"), patterns=["copied"])
+    outcome(described)
+    absence = described.query(EventFilter(function=wanted, event_type="function_enter")).absence
+    assert absence is not None and "Inlined at some of their call sites" in absence

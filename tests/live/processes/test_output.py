@@ -98,3 +98,30 @@ def test_a_child_that_writes_after_the_end(launch: Launch) -> None:
     assert absence.startswith("Nothing was captured of stdout.")
     assert "written to it after that is not captured" in absence
     assert any("had stdout open when the recording ended" in warning for warning in session.warnings)
+
+
+def test_a_text_that_lies_in_two_events(launch: Launch) -> None:
+    """What was written in pieces is not denied; what was not written in any is."""
+    cut = launch("sh", "-c", "printf nee; sleep 0.5; echo dle; echo other")
+    assert outcome(cut).stdout == "needle\nother\n"
+    whole = launch("sh", "-c", "echo other; printf other")
+    assert outcome(whole).stdout == "other\nother"
+    asked = EventFilter(where='$text contains "needle"')
+    assert whole.query(asked).absence == "It held for none of 2 checked events."
+    absence = cut.query(asked).absence or ""
+    assert absence.startswith("It held for none of 3 checked events. This does not prove that it did not happen. ")
+    assert "a text that lies across two of them is in none." in absence
+    for kind in (None, "stdout"):
+        found = whole.query(EventFilter(event_type=kind, text="needle")).absence or ""
+        assert found.startswith(
+            "All of stdout is captured: the program has written nothing to it that the other conditions select ("
+        )
+        absence = cut.query(EventFilter(event_type=kind, text="needle")).absence or ""
+        assert absence.startswith("This does not prove that it was not written. No event of stdout has it. "), absence
+
+
+def test_a_child_that_crashes_is_not_denied(launch: Launch) -> None:
+    session = launch("sh", "-c", "sh -c 'kill -SEGV $$'; true")
+    outcome(session)
+    page = session.query(EventFilter(event_type="crash"))
+    assert page.absence == "No crash event was recorded. Crashes of its children are not reported."

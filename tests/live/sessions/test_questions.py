@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from support.programs import PROGRAMS
-from support.sessions import Build, Launch, all_events, counts, text, totals
+from support.sessions import Build, Launch, all_events, counts, outcome, text, totals
 from support.wait import wait_until
 
 from strobe.errors import Code, StrobeError
@@ -156,3 +159,17 @@ def test_program_without_debug_information_is_never_silence(launch: Launch, prog
         return
     session.wait(60)
     assert totals(session) or session.warnings
+
+
+@pytest.mark.parametrize("asked", [{"min_duration_ns": 10**12}, {"where": "$duration > 1000000000000"}])
+def test_nothing_is_denied_of_calls_that_still_run(launch: Launch, build_program: Build, asked: dict[str, Any]) -> None:
+    """One that hangs has no duration yet."""
+    session = launch(build_program("absent", "-O1"), patterns=["main"])
+    wait_until(lambda: totals(session), "its call")
+    wanted = EventFilter(function=TextMatch(equals="main"), **asked)
+    absence = session.query(wanted).absence or ""
+    assert "This does not prove that it did not happen. 1 of its calls have not returned, and how long" in absence
+    os.kill(session.pid, signal.SIGUSR1)
+    outcome(session)
+    absence = session.query(wanted).absence or ""
+    assert "does not prove" not in absence, absence
