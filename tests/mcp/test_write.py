@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.commands import without_progress
 from support.mcp_wire import Wire
 from support.programs import PROGRAMS
 from support.wait import wait_until
@@ -170,7 +171,7 @@ def test_the_command_line_writes_the_daemons_session(wire: Wire, session: str) -
     lines = told.stdout.splitlines()
     assert lines[:2] == ["gTempo = 150, was 120", 'gVoice.name = "alto", was "abc"']
     assert lines[3] == "gLetter = 'x', was 'q'"
-    assert told.stderr.startswith("gByte: 'gByte' (uint8_t) cannot become '300'")
+    assert without_progress(told.stderr).startswith("gByte: 'gByte' (uint8_t) cannot become '300'")
     assert told.returncode == 1
     assert value(wire, session, "gTempo") == 150
     (event,) = wire.good("debug_query", sessionId=session, eventType="variable_snapshot")["events"]

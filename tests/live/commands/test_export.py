@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.commands import without_progress
 
 STROBE = [sys.executable, "-m", "strobe"]
 Settings = Callable[[dict[str, object]], None]
@@ -127,7 +128,7 @@ def test_a_call_whose_entry_was_evicted_is_complete(build_program: Callable[...,
 def test_there_is_no_such_session() -> None:
     done = subprocess.run([*STROBE, "export", "none"], capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("strobe: SESSION_NOT_FOUND")
+    assert without_progress(done.stderr).startswith("strobe: SESSION_NOT_FOUND")
 
 
 def test_a_file_that_cannot_be_written_is_named(build_program: Callable[..., Path]) -> None:

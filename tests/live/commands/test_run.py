@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 from support import filesystems
+from support.commands import without_progress
 from support.wait import wait_until
 
 STROBE = [sys.executable, "-m", "strobe"]
 SECONDS = 60
-WAITING = re.compile(rb"^strobe: .* \.\.\.\n", re.MULTILINE)
 DURATION = re.compile(r"\s+\d[\d.]* (?:ns|us|ms|s)\b")
 
 Build = Callable[..., Path]
@@ -28,7 +28,7 @@ def strobe(*arguments: object, stdin: bytes = b"") -> subprocess.CompletedProces
     """Standard error is without what is said of a step that takes longer than a second, as on a busy machine."""
     command = [*STROBE, *map(str, arguments)]
     result = subprocess.run(command, input=stdin, capture_output=True, timeout=SECONDS)
-    result.stderr = WAITING.sub(b"", result.stderr)
+    result.stderr = without_progress(result.stderr)
     return result
 
 

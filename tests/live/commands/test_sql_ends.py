@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from support import timelines
+from support.commands import without_progress
 from support.timelines import WrittenSession
 
 from strobe.errors import StrobeError
@@ -68,7 +69,7 @@ def test_the_command_has_a_time_limit(session: WrittenSession) -> None:
     command = [sys.executable, "-m", "strobe", "sql", session.session_id, ENDLESS, "--timeout", "0.3"]
     result = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
     assert result.returncode == 1
-    assert result.stderr.startswith("strobe: LIMIT_REACHED: The statement did not end within 0.3 s.")
+    assert without_progress(result.stderr).startswith("strobe: LIMIT_REACHED: The statement did not end within 0.3 s.")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

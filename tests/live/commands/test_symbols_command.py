@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from support.commands import without_progress
 from support.programs import PROGRAMS, build
 
 from strobe.cli.group import strobe
@@ -34,14 +35,14 @@ def run(*arguments: object, stdin: str = "") -> Result:
     result = CliRunner().invoke(strobe, ["symbols", *map(str, arguments)], input=stdin)
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
-    return Result(result.exit_code, result.stdout, result.stderr)
+    return Result(result.exit_code, result.stdout, without_progress(result.stderr))
 
 
 def run_installed(*arguments: object, stdin: str = "") -> Result:
     """The command that the package installs."""
     command = [str(Path(sys.executable).with_name("strobe")), "symbols", *map(str, arguments)]
     done = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=SECONDS)
-    return Result(done.returncode, done.stdout, done.stderr)
+    return Result(done.returncode, done.stdout, without_progress(done.stderr))
 
 
 def answer(*arguments: object, stdin: str = "") -> str:

