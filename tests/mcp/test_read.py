@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.commands import without_progress
 from support.mcp_wire import Wire
+from support.processes import without_progress
 from support.programs import PROGRAMS
 from support.wait import wait_until
 

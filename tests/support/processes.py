@@ -8,10 +8,11 @@ takes a stop for the end: kill() looks first, sends nothing then, and the proces
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 from pathlib import Path
-from typing import Any
+from typing import Any, AnyStr
 
 from support.wait import wait_until
 
@@ -50,3 +51,13 @@ def child_of(process: subprocess.Popen[Any], name: str) -> int:
         return None
 
     return wait_until(find, f"{name} to be started")
+
+
+_PROGRESS = r"(?m)^strobe: [^\n]* \.\.\.\n"
+
+
+def without_progress(stderr: AnyStr) -> AnyStr:
+    """Without the lines that a command of Strobe prints where it takes more than a second, as on a busy machine."""
+    if isinstance(stderr, bytes):
+        return re.sub(_PROGRESS.encode(), b"", stderr)
+    return re.sub(_PROGRESS, "", stderr)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.commands import without_progress
+from support.processes import without_progress
 
 STROBE = [sys.executable, "-m", "strobe"]
 Settings = Callable[[dict[str, object]], None]

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from support import filesystems
-from support.commands import without_progress
+from support.processes import without_progress
 from support.wait import wait_until
 
 STROBE = [sys.executable, "-m", "strobe"]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from support import timelines
-from support.commands import without_progress
+from support.processes import without_progress
 from support.timelines import WrittenSession
 
 from strobe.errors import StrobeError

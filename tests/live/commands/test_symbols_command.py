@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from support.commands import without_progress
+from support.processes import without_progress
 from support.programs import PROGRAMS, build
 
 from strobe.cli.group import strobe
