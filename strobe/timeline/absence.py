@@ -386,7 +386,8 @@ def _add_processes(
         return
     if wanted.pid is None and coverage.hooked:
         found.facts.append(
-            f"Process {record.pid} is recorded, and children of fork(), but not those of vfork, clone or _Fork."
+            f"Process {record.pid} is recorded, and children of fork() until they exec, but not those of vfork, clone"
+            " or _Fork."
         )
     if children and wanted.pid != record.pid:
         _add_changed_children(found, record, wanted, window)

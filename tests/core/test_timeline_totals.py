@@ -174,7 +174,7 @@ def test_absence_says_whether_it_can_be_trusted(make_session: MakeSession) -> No
         "It was not called. app::parse was traced for the whole window, from before main (what constructors of linked"
         " libraries call before that is not seen) to the end of the recording"
         f" ({end} ns). The exact totals count no call of them, and 1 calls of other functions."
-        f" Process {PID} is recorded, and children of fork(), but not those of vfork, clone or _Fork."
+        f" Process {PID} is recorded, and children of fork() until they exec, but not those of vfork, clone or _Fork."
         " The recorder was seen to be on, with its hooks in place, to the end of it."
     )
     assert begin < end

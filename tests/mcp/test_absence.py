@@ -124,7 +124,7 @@ def test_hooked_before_main_and_never_called(
         running = asked.absence("unused")
         assert running.startswith(f"It was not called. unused was traced for the whole window, {EARLIEST} to now (")
         assert "The recorder was seen to be on, with its hooks in place, to the end of it." in running
-        assert "and children of fork(), but not those of vfork, clone or _Fork." in running
+        assert "and children of fork() until they exec, but not those of vfork, clone or _Fork." in running
         assert "calls of other functions" in running
         os.kill(asked.pid, signal.SIGUSR1)
         asked.wait_for_end()
