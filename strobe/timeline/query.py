@@ -231,8 +231,9 @@ class Timeline:
         found = []
         if ticks := segment.filtered_ticks:
             found.append(
-                f"The program, or a child of it, filters its system calls (seccomp) since {_seconds(segment, ticks)}, "
-                "and the recorder makes none there from then on: scripts are not run, and no memory is read where the "
+                "The program, or a child of it, has set a filter of its system calls (seccomp), or tried to, at "
+                f"{_seconds(segment, ticks)}, and the recorder makes none there from then on: scripts are not run, and "
+                "no memory is read where the "
                 "signals of faults may be blocked, nor by the recorder's portable form."
             )
         if ticks := segment.limited_ticks:

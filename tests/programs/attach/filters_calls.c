@@ -1,6 +1,7 @@
 /* Signals are blocked, so that the recorder has memory read by the kernel. Then "asks": what filters of system calls
-   there are, which changes nothing; "sets": one that allows all; "vfork": a child of vfork sets one that allows it to
-   end alone, calls functions, and ends with status 3, and the program by SIGKILL. Prints "right". */
+   there are, which changes nothing; "sets": one that allows all; "refused": one without instructions; "vfork": a
+   child of vfork sets one that allows it to end alone, calls functions, and ends with status 3, and the program by
+   SIGKILL. Prints "right". */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -30,6 +31,11 @@ static int sets(unsigned otherwise) {
     struct sock_fprog program = {sizeof rules / sizeof rules[0], rules};
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0;
+}
+
+static int refused(void) {
+    struct sock_fprog none = {0, NULL};
+    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &none) == -1 && errno == EINVAL;
 }
 
 __attribute__((noinline)) long take(const char* text) {
@@ -62,7 +68,13 @@ int main(int count, char** arguments) {
     sigprocmask(SIG_BLOCK, &all, NULL);
     sigprocmask(SIG_UNBLOCK, &all, NULL);
     if (count > 2) return never();
-    right = !strcmp(way, "asks") ? asks() : !strcmp(way, "sets") ? sets(SECCOMP_RET_ALLOW) : vforks();
+    if (!strcmp(way, "asks")) {
+        right = asks();
+    } else if (!strcmp(way, "refused")) {
+        right = refused();
+    } else {
+        right = !strcmp(way, "sets") ? sets(SECCOMP_RET_ALLOW) : vforks();
+    }
     take(text);
     puts(right ? "right" : "wrong");
     fflush(stdout);
