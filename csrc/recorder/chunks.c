@@ -13,11 +13,12 @@ int strobe_populate(const struct strobe_recorder* recorder, void* start, uint64_
     uint64_t from = (uint64_t)start & ~4095ull;
     uint64_t to = ((uint64_t)start + bytes + 4095) & ~4095ull;
     int64_t result;
-    if (!recorder->may_call_kernel)
+    if (!strobe_calls_begin(recorder))
         return (from >= recorder->made_chunks[0] && to <= recorder->made_chunks[1]) ||
                (from >= recorder->made_totals[0] && to <= recorder->made_totals[1]) ||
                strobe_touch_pages(recorder, from, to);
     result = strobe_syscall(STROBE_SYS_MADVISE, (int64_t)from, (int64_t)(to - from), advice, 0, 0, 0);
+    strobe_calls_end(recorder);
     return result == 0 || result == -STROBE_EINVAL;
 }
 

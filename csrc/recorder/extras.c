@@ -199,8 +199,8 @@ static STROBE_COLD uint32_t strobe_capture_script(struct strobe_recorder* record
     uint64_t bytes = 0;
     uint32_t status = STROBE_RECIPE_UNREADABLE;
     uint32_t words;
-    if (recorder->script != NULL && recorder->may_call_kernel && strobe_thread_current(recorder) == state &&
-        recorder->control->loading_thread != strobe_thread_pointer()) {
+    if (recorder->script != NULL && strobe_thread_current(recorder) == state &&
+        recorder->control->loading_thread != strobe_thread_pointer() && strobe_calls_begin(recorder)) {
         struct strobe_script_call call;
         call.recorder = recorder;
         call.number = capture->offset | (at_exit ? STROBE_SCRIPT_AT_EXIT : 0);
@@ -214,6 +214,7 @@ static STROBE_COLD uint32_t strobe_capture_script(struct strobe_recorder* record
             bytes &= STROBE_SCRIPT_FAILED - 1;
             if (bytes > STROBE_SCRIPT_BYTES) bytes = STROBE_SCRIPT_BYTES;
         }
+        strobe_calls_end(recorder);
     }
     words = 2 + (uint32_t)(bytes + 7) / 8;
     if (words > room) {

@@ -65,6 +65,18 @@ STROBE_COLD uint64_t strobe_kernel_ns(void) {
     return (uint64_t)now[0] * 1000000000u + (uint64_t)now[1];
 }
 
+/* The count is the one thing that changes in a recorder that is only read. */
+int strobe_calls_begin(const struct strobe_recorder* recorder) {
+    strobe_fetch_add32((uint32_t*)&recorder->calling_kernel, 1);
+    if (*(const volatile uint32_t*)&recorder->may_call_kernel) return 1;
+    strobe_calls_end(recorder);
+    return 0;
+}
+
+void strobe_calls_end(const struct strobe_recorder* recorder) {
+    strobe_fetch_add32((uint32_t*)&recorder->calling_kernel, ~(uint32_t)0);
+}
+
 void strobe_sleep_us(int64_t microseconds) {
     int64_t time[2];
     time[0] = 0;
@@ -103,6 +115,7 @@ int64_t strobe_recorder_init(struct strobe_recorder* recorder, uint8_t* segment)
     recorder->catch_returns = (uint32_t)strobe_returns_can_be_caught();
     recorder->fault_catching = STROBE_FAULTS_END_THE_PROGRAM;
     recorder->may_call_kernel = 1;
+    recorder->calling_kernel = recorder->is_filtering = 0;
     recorder->pid = recorder->owner = (uint32_t)strobe_syscall(STROBE_SYS_GETPID, 0, 0, 0, 0, 0, 0);
     strobe_tid_offset_find(recorder);
     strobe_stack_offset_find(recorder);

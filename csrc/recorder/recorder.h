@@ -223,6 +223,8 @@ struct strobe_recorder {
     uint32_t follows_forks;
     uint32_t fault_catching;     /* STROBE_FAULTS_* */
     uint32_t may_call_kernel;    /* 0 once the program filters its system calls: none is made on its threads then */
+    uint32_t calling_kernel;     /* threads that may be about to make one: strobe_calls_begin */
+    uint32_t is_filtering;       /* 1: a thread gets ready what needs system calls, as may_call_kernel is to be 0 */
     uint32_t thread_key;         /* pthread key of the thread state */
     uint32_t tid_offset;         /* of struct pthread, from the thread pointer: the thread's id; 0 where not known */
     uint32_t stack_offset;       /* and where its stack begins, its size and its guard's; 0 where not known */
@@ -450,6 +452,11 @@ void strobe_totals_add_duration(struct strobe_totals* totals, const struct strob
 
 /* recorder.c: CLOCK_MONOTONIC */
 uint64_t strobe_kernel_ns(void);
+/* Before system calls: 1 where they are allowed until strobe_calls_end, for which a thread waits that is about to
+   filter those of all threads. Else 0, and strobe_calls_end must not be called. What must be quick asks
+   may_call_kernel. */
+int strobe_calls_begin(const struct strobe_recorder* recorder);
+void strobe_calls_end(const struct strobe_recorder* recorder);
 
 /* restrictions.c */
 /* Ticks of now, also where the thread has given up the clock before: not as exactly then. */

@@ -13,6 +13,8 @@
 #define STROBE_SECCOMP_SET_STRICT 0 /* of the system call */
 #define STROBE_SECCOMP_SET_FILTER 1
 #define STROBE_STATES_AHEAD 256u
+/* Looks, which take a second, or some. A thread that has left by a jump never ends its calls. */
+#define STROBE_LONGEST_CALLS (1u << 28)
 
 uint64_t strobe_ticks_anyhow(const struct strobe_recorder* recorder) {
     if (strobe_may_read_clock(recorder)) return strobe_ticks(recorder);
@@ -25,15 +27,14 @@ void strobe_note_moment(uint64_t* place) {
     if (*place == 0) *place = strobe_ticks_anyhow(&strobe_recorder);
 }
 
-/* From now on no thread makes a system call for the recorder. What needs one is done before. For a child of vfork, too:
-   it runs on with the parent's recorder, and would be ended for its calls. */
-static void strobe_begin_filtered(void) {
-    struct strobe_recorder* recorder = &strobe_recorder;
-    if (!recorder->may_call_kernel) return;
-    if (!recorder->control->alive) { /* nothing has to be ready */
-        recorder->may_call_kernel = 0;
-        return;
-    }
+/* Without a system call, which may be forbidden by now: another thread may have waited, too, and gone on. */
+static void strobe_await_calls(void) {
+    uint32_t looks;
+    for (looks = 0; looks < STROBE_LONGEST_CALLS; looks++)
+        if (*(const volatile uint32_t*)&strobe_recorder.calling_kernel == 0) return;
+}
+
+static void strobe_prepare_filtered(struct strobe_recorder* recorder) {
     strobe_note_moment(&recorder->header->filtered_ticks);
     strobe_syscall(STROBE_SYS_PRCTL, STROBE_PR_GET_NAME, (int64_t)recorder->filtered_name, 0, 0, 0, 0);
     strobe_states_prepare(recorder, STROBE_STATES_AHEAD);
@@ -41,6 +42,22 @@ static void strobe_begin_filtered(void) {
     strobe_own_stack_prepare(recorder);
     STROBE_COMPILER_BARRIER();
     recorder->may_call_kernel = 0;
+}
+
+/* From now on no thread makes a system call for the recorder. What needs one is done before. For a child of vfork, too:
+   it runs on with the parent's recorder, and would be ended for its calls. The filter may be for all threads: those
+   that are about to make such calls are waited for, one that gets the same ready at this moment among them. */
+static void strobe_begin_filtered(void) {
+    struct strobe_recorder* recorder = &strobe_recorder;
+    if (!recorder->control->alive) { /* nothing has to be ready */
+        recorder->may_call_kernel = 0;
+        return;
+    }
+    if (strobe_calls_begin(recorder)) {
+        if (strobe_compare_exchange32(&recorder->is_filtering, 0, 1)) strobe_prepare_filtered(recorder);
+        strobe_calls_end(recorder);
+    }
+    strobe_await_calls();
 }
 
 /* The thread may not read the time stamp counter any more: that would be a fault. Nor may a child of vfork, which runs

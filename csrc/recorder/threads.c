@@ -13,15 +13,18 @@
    before it, and begin one more, until the stack is full. So signals wait until the first record is made. */
 void strobe_signals_hold(const struct strobe_recorder* recorder, struct strobe_held_signals* held) {
     uint64_t all = ~STROBE_SYNCHRONOUS_SIGNALS;
-    if (held->are_held || !recorder->may_call_kernel) return;
+    if (held->are_held || !strobe_calls_begin(recorder)) return;
+    held->recorder = recorder;
     held->are_held = strobe_syscall(STROBE_SYS_RT_SIGPROCMASK, STROBE_SIG_BLOCK, (int64_t)&all, (int64_t)&held->before,
                                     8, 0, 0) == 0;
+    if (!held->are_held) strobe_calls_end(recorder);
 }
 
 void strobe_signals_release(struct strobe_held_signals* held) {
     if (!held->are_held) return;
     held->are_held = 0;
     strobe_syscall(STROBE_SYS_RT_SIGPROCMASK, STROBE_SIG_SETMASK, (int64_t)&held->before, 0, 8, 0, 0);
+    strobe_calls_end(held->recorder);
 }
 
 /* pthread destructors run in rounds, at most this many (PTHREAD_DESTRUCTOR_ITERATIONS) */
@@ -48,9 +51,10 @@ STROBE_COLD void strobe_thread_read_name(struct strobe_recorder* recorder, struc
 #endif
     if (state->thread_index >= STROBE_THREAD_INDEX_SHARED) return;
     place = (uint64_t*)recorder->threads[state->thread_index].name;
-    if (recorder->may_call_kernel) {
+    if (strobe_calls_begin(recorder)) {
         name[0] = name[1] = 0;
         strobe_syscall(STROBE_SYS_PRCTL, STROBE_PR_GET_NAME, (int64_t)name, 0, 0, 0, 0);
+        strobe_calls_end(recorder);
     } else { /* a thread has its name from the one that made it; whoever names it anew is seen (native/observed.c) */
         if (place[0] != 0) return;
         name[0] = recorder->filtered_name[0];
@@ -288,8 +292,9 @@ static struct strobe_thread_state* strobe_not_recorded(struct strobe_recorder* r
 int strobe_may_read_clock(const struct strobe_recorder* recorder) {
     int32_t found = 0;
     if (recorder->clock_kind != STROBE_CLOCK_TSC) return 1;
-    if (recorder->may_call_kernel) {
+    if (strobe_calls_begin(recorder)) {
         strobe_syscall(STROBE_SYS_PRCTL, STROBE_PR_GET_TSC, (int64_t)&found, 0, 0, 0, 0);
+        strobe_calls_end(recorder);
         return found != STROBE_TSC_FAULTS;
     }
 #ifdef STROBE_CATCHES_FAULTS

@@ -25,6 +25,7 @@ void strobe_states_prepare(struct strobe_recorder* recorder, uint32_t count);
 struct strobe_held_signals {
     uint64_t before; /* the mask */
     int are_held;
+    const struct strobe_recorder* recorder; /* that holds them */
 };
 void strobe_signals_hold(const struct strobe_recorder* recorder, struct strobe_held_signals* held);
 void strobe_signals_release(struct strobe_held_signals* held);

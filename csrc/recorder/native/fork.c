@@ -95,6 +95,8 @@ void strobe_native_after_fork(void) {
         strobe_leave_child_unrecorded(recorder);
         return;
     }
+    recorder->calling_kernel = 0; /* other threads' */
+    recorder->is_filtering = !recorder->may_call_kernel;
     own = strobe_thread_known(recorder);
     for (index = 0; index < recorder->states_used; index++) {
         struct strobe_thread_state* state = &recorder->states[index];
