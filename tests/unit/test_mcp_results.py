@@ -8,7 +8,7 @@ import orjson
 
 from strobe.mcp import results
 from strobe.mcp.results import bounded
-from strobe.mcp.tools.waiting import _fewer_probed
+from strobe.mcp.tools.waiting import _fewer_probed, _keep
 
 
 def test_both_fields_carry_the_same_compact_json() -> None:
@@ -69,3 +69,13 @@ def test_a_stack_is_said_where_the_event_that_said_it_is_left_out() -> None:
         "last": [{"id": "3", "stack": ["b", "main"]}, {"id": "4", "stack": "as 3"}, {"id": "5", "stack": "as 0"}],
         "notShown": 5,
     }
+
+
+def test_output_that_is_cut_says_so() -> None:
+    """Also where an answer is too long only because of the rest."""
+    lines = [{"stdout": str(number)} for number in range(9)]
+    answer: dict[str, Any] = {"output": lines}
+    _keep("output", 9)(answer)
+    assert answer == {"output": lines}
+    _keep("output", 8)(answer)
+    assert answer == {"output": lines[1:], "outputCut": "only the last lines"}

@@ -49,6 +49,7 @@ ANY_CALL = EventFilter(function=TextMatch(contains=""))
 ANY_OUTPUT = EventFilter(text="")
 _LINES, _LINES_CHARACTERS = 20, 1_200
 _FEWEST_LINES = 2
+_OUTPUT_CUT = "only the last lines"
 _FRAMES_SHOWN = 8
 _LINE_CHARACTERS = 300
 _BUSIEST = 10
@@ -159,7 +160,7 @@ def _output(session: Session) -> dict[str, Any]:
     shown = (
         [{line.event_type: text} for line, text in zip(lines[-count:], texts[-count:], strict=True)] if count else []
     )
-    return {"output": shown} | ({"outputCut": "only the last lines"} if len(lines) > count else {})
+    return {"output": shown} | ({"outputCut": _OUTPUT_CUT} if len(lines) > count else {})
 
 
 def _probes(session: Session) -> dict[str, Any]:
@@ -380,8 +381,10 @@ def _name(name: str) -> str:
 def _keep(name: str, count: int) -> Callable[[dict[str, Any]], None]:
     def step(answer: dict[str, Any]) -> None:
         found = answer.get(name)
-        if isinstance(found, list):
-            answer[name] = found[-count:] if name == "output" else found[:count]
+        if name == "output" and isinstance(found, list) and len(found) > count:
+            answer |= {name: found[-count:], "outputCut": _OUTPUT_CUT}
+        elif isinstance(found, list):
+            answer[name] = found[:count]
         elif isinstance(found, dict):
             answer[name] = dict(islice(found.items(), count))
 
