@@ -166,12 +166,12 @@ class Window:
         are rows of CALL_COLUMNS in strobe/timeline/events.py, without the parent."""
 
 def call_spans(
-    segment: Segment, functions: bytes, held: bytes | None, by_exit: bool, until: int
+    segment: Segment, functions: bytes, held: bytes | None, by_exit: bool, until: int, whole: bool
 ) -> tuple[bytes, int, int, int, int]:
     """When calls of these functions (u32 ids) ran. `held`: u64 numbers of the entries, or with `by_exit` returns, of
-    those that are asked for, ascending; None: all. Gives rows of three u64, thread index << 32 | tid, first and last
-    event number, ascending; then how many calls, and of how many the entry was evicted, there was no return where that
-    has to say it, and no return could be recorded."""
+    those that are asked for, ascending; None: all. `whole`: with their own entries and returns. Gives rows of three
+    u64, thread index << 32 | tid, first and last event number, ascending; then how many calls, and of how many the
+    entry was evicted, there was no return where that has to say it, and no return could be recorded."""
 
 class Sieve:
     """Looks for the events of a segment, as it is now, for which a condition holds (None: all hold)."""

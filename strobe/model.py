@@ -344,10 +344,11 @@ class ReturnMatch:
 @dataclass(frozen=True, slots=True)
 class Inside:
     """Calls of functions, of those for which `where` holds where there is one: at the return if it names `$return` or
-    `$duration`, else at the entry."""
+    `$duration`, else at the entry. `whole`: the entries and returns of these calls are meant, too."""
 
     function: TextMatch
     where: str | None = None
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -149,8 +149,8 @@ std::unique_ptr<OwningSieve> make_sieve(const Segment& segment, const Condition*
 
 // Rows of the spans as bytes, then how many calls were found, and of how many not all is known.
 py::tuple spans_of(const Segment& segment, const py::bytes& functions, const std::optional<py::bytes>& held,
-                   bool by_exit, uint64_t until) {
-    WantedCalls wanted{FunctionSet(words_of<uint32_t>(functions)), std::nullopt, by_exit, until};
+                   bool by_exit, uint64_t until, bool whole) {
+    WantedCalls wanted{FunctionSet(words_of<uint32_t>(functions)), std::nullopt, by_exit, until, whole};
     if (held) wanted.held = words_of<uint64_t>(*held);
     const CallSpans found = [&] {
         const py::gil_scoped_release released;
@@ -223,7 +223,7 @@ void add_sieve(py::module_& module) {
         .def("add_cases", &add_cases, py::arg("operand"), py::arg("rows"), py::arg("otherwise"))
         .def("decide", &Condition::decide, py::arg("function"), py::arg("is_enter"), py::arg("node"));
     module.def("call_spans", &spans_of, py::arg("segment"), py::arg("functions"), py::arg("held"), py::arg("by_exit"),
-               py::arg("until"));
+               py::arg("until"), py::arg("whole"));
     py::class_<SegmentWindow>(module, "Window")
         .def_property_readonly("checked", [](const SegmentWindow& of) { return of.window.checked; })
         .def_property_readonly("held", [](const SegmentWindow& of) { return of.window.held; })

@@ -68,9 +68,9 @@ class Collector {
         if (!is_there) {
             ++found_.opened;
             if (wanted_.by_exit ? is_held(event.number()) : !wanted_.held)
-                add(last_up_to(thread, event.depth) + 1, event.number() - 1);
+                add(last_up_to(thread, event.depth) + 1, last_of(event));
         } else if (is_held(wanted_.by_exit ? event.number() : begun)) {
-            add(event.flags & STROBE_FLAG_LATE ? first_of_late(event) : begun + 1, event.number() - 1);
+            add(event.flags & STROBE_FLAG_LATE ? first_of_late(event) : first_of(begun), last_of(event));
         }
     }
 
@@ -85,9 +85,13 @@ class Collector {
         if (wanted_.by_exit && wanted_.held) {
             ++found_.unreturned;
         } else if (is_held(call.number)) {
-            add(call.number + 1, to);
+            add(first_of(call.number), to);
         }
     }
+
+    uint64_t first_of(uint64_t entry) const { return wanted_.whole ? entry : entry + 1; }
+
+    uint64_t last_of(const Event& exit) const { return wanted_.whole ? exit.number() : exit.number() - 1; }
 
     // A call that was recorded at its return stands behind what it has called.
     static uint64_t first_of_late(const Event& event) {

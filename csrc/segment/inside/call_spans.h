@@ -11,18 +11,20 @@
 namespace strobe {
 
 // Which calls are asked for. `held`: numbers of the entries, or with `by_exit` of the returns, of those that are, in
-// order; none: all calls of the functions. Events up to `until` are looked at.
+// order; none: all calls of the functions. Events up to `until` are looked at. `whole`: with the entries and returns of
+// the calls themselves.
 struct WantedCalls {
     FunctionSet functions;
     std::optional<std::vector<uint64_t>> held;
     bool by_exit = false;
     uint64_t until = UINT64_MAX;
+    bool whole = false;
 };
 
-// `spans` hold neither the call's own entry nor its return. Not all calls are known: of `opened` the entry was evicted,
-// and they are there only where the return says that they are asked for, from the first event that is theirs;
-// `unreturned` have not returned, or were left by an exception, and are not there where the return is to say it;
-// `uncaught` calls have no return that could be recorded.
+// `spans` hold neither the call's own entry nor its return, unless they are asked for `whole`. Not all calls are known:
+// of `opened` the entry was evicted, and they are there only where the return says that they are asked for, from the
+// first event that is theirs; `unreturned` have not returned, or were left by an exception, and are not there where the
+// return is to say it; `uncaught` calls have no return that could be recorded.
 struct CallSpans {
     Spans spans;
     uint64_t calls = 0;

@@ -91,4 +91,4 @@ def spans(reader: SessionReader, inside: Inside, numbers: Sequence[int] | None, 
     functions = select(reader, EventFilter(event_type="function_enter", function=inside.function)).functions
     held = None if numbers is None else struct.pack(f"<{len(numbers)}Q", *numbers)
     reader.path()  # where the segment lies by now
-    return Within(*_core.call_spans(reader.segment, id_blob(functions or ()), held, by_exit, until))
+    return Within(*_core.call_spans(reader.segment, id_blob(functions or ()), held, by_exit, until, inside.whole))

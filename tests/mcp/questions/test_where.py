@@ -202,6 +202,21 @@ def test_what_happened_around_an_event(ask: Ask) -> None:
     assert times == sorted(times)
 
 
+def test_a_tree_of_what_happened_inside_begins_with_the_calls(ask: Ask) -> None:
+    """Other forms leave them out: these are asked for what is within."""
+    asked = {"inside": {"function": "shop::book", "where": "cents < 0"}}
+    tree = ask(**asked, format="tree")
+    assert [line.partition("shop::")[2].partition("(")[0].split()[0] for line in tree["tree"]] == [
+        "book",
+        "allowed",
+        "book",
+    ]
+    assert (tree["totalCount"], tree["inside"]) == (4, {"calls": 1})
+    assert [event["function"] for event in ask(**asked)["events"]] == 2 * ["shop::allowed"]
+    leaves = ask(inside={"function": "shop::allowed"}, format="tree", last=10)
+    assert (leaves["inside"], leaves["totalCount"]) == ({"calls": 3 * CALLS}, 6 * CALLS)
+
+
 def test_how_many_have_which_value(ask: Ask) -> None:
     by_kind = ask(groupBy="kind")
     assert {group["value"]: group["count"] for group in by_kind["groups"]} == {"SALE(1)": 3 * CALLS - 1, "REFUND(2)": 1}
