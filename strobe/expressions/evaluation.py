@@ -125,8 +125,11 @@ def _compiled(node: Expression) -> Evaluate:
             return lambda state: normal.cast(kind, inner(state))
         case PointerCast() if is_null(node):
             return lambda state: None
+        case PointerCast(type="void", stars=1, of=of):
+            pointed = _compiled(of)
+            return lambda state: normal.address(pointed(state))
         case PointerCast(at=at):
-            raise ExpressionError(at, "recorded values are not read as other structures", "(int)x")
+            raise ExpressionError(at, "recorded values are not read as other structures", "(void*)x, the address alone")
         case Chain(at=at):
             raise ExpressionError(
                 at, "lists and trees are followed by conditions of traces and by watches", "any(x in v: …)", 5

@@ -392,6 +392,12 @@ def cast(kind: str, value: Normal) -> Normal:
     return typed(wrapped(int(found), int(kind[1:]), kind[0] == "i"), of_cast(kind))
 
 
+def address(value: Normal) -> Normal:
+    """Of a pointer without what it leads to; of a number as one. Raises Undecided for what is none."""
+    found = cast("u64", value)
+    return found if isinstance(found, Pointer) else Pointer(integer(found))
+
+
 def _single(value: float) -> float:
     import struct
 

@@ -26,6 +26,7 @@ from strobe.expressions.syntax import (
     Expression,
     Member,
     Name,
+    PointerCast,
     Quantifier,
     Slice,
     Unary,
@@ -134,6 +135,8 @@ class Program:
                 return self._choice(tree)
             case Cast(type=kind, of=of):
                 return self._cast(kind, self._node(of))
+            case PointerCast(of=of):  # to void*: no other is compiled
+                return self._cast("u64", self._node(of))
             case Call(name=name, of=of, text=""):
                 return self._call(name, self._node(of))
             case Member(of=Name(name=of), name=name, text=text) if text not in self._labels:

@@ -14,7 +14,7 @@ from strobe.errors import StrobeError, failure
 from strobe.expressions.evaluation import Undecided, compiled
 from strobe.expressions.names import SPECIAL, Known, check_names
 from strobe.expressions.needs import comparisons, needed_names
-from strobe.expressions.normal import Absent, Normal, comparable, truth
+from strobe.expressions.normal import Absent, Normal, Pointer, comparable, truth
 from strobe.expressions.parser import parse, without_blanks
 from strobe.expressions.syntax import Expression, ExpressionError, WatchLabel
 from strobe.model import RECORDED_EVENTS, Event, EventFilter, TextMatch
@@ -216,7 +216,7 @@ class Question:
         for one in self._held(found, until):
             context = self._context.see(one)
             try:
-                values = [as_json(evaluate(context), context.raw) for evaluate in self._selected]
+                values = [as_json(_one_of_group(evaluate(context)), context.raw) for evaluate in self._selected]
             except Absent:
                 continue
             except Undecided as error:
@@ -444,6 +444,13 @@ class Question:
 def _note_undecided(found: Found, error: Undecided) -> None:
     found.undecided += 1
     found.undecided_why = found.undecided_why or str(error)
+
+
+def _one_of_group(value: Normal) -> Normal:
+    """Of a pointer the address alone: what it leads to is another each time."""
+    if isinstance(value, Pointer) and value.address is not None:
+        return Pointer(value.address, value.name)
+    return value
 
 
 def _count(group: Counted, one: Seen, event_id: str) -> None:
