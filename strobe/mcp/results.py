@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 # Codex keeps 14 KB of a result and Claude Code moves 50 KB to a file: under these nothing is cut behind our back.
 ASKED_BYTES = 48_000
 
+NO_TEXT = "(no text: "  # begins what `readable` says
 _LONG_CHARACTERS = 400
+_CONTROLS = "\t\n\r\f\v\a\b\x1b"
+_STRANGE = 8  # one of so many characters that are none makes it no text
 _TEMPLATE_ARGUMENTS = re.compile(r"(?<!operator)<[^<>]*(?<!-)>")
 _MAX_EXACT = 1 << 53  # beyond it, a JavaScript client rounds
 
@@ -61,9 +64,25 @@ def clipped(text: str, limit: int) -> str:
 
 
 def clipped_value(value: Any, most: int) -> Any:
-    """The value, or where its JSON is longer than `most` characters the first of them, as a text."""
-    text = encode(plain(value))
-    return value if len(text) <= most else clipped(text, most)
+    """The value, or where its JSON is longer than `most` characters the first ones of it on one line, as a text."""
+    return value if len(encode(plain(value))) <= most else clipped(one_line(value), most)
+
+
+def one_line(value: Any) -> str:
+    """A value of JSON as C would write it, without the quotes that JSON within JSON has: `0x55… -> {used = 2}`."""
+    if isinstance(value, dict):
+        if set(value) == {"pointer", "to"}:
+            return f"{value['pointer']} -> {one_line(value['to'])}"
+        return "{" + ", ".join(f"{name} = {one_line(item)}" for name, item in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(one_line, value)) + "]"
+    return value if isinstance(value, str) else encode(plain(value))
+
+
+def readable(text: str) -> str:
+    """Output as it is; of what is no text only how much it is."""
+    strange = sum(letter == "\ufffd" or (letter < " " and letter not in _CONTROLS) for letter in text)
+    return text if strange * _STRANGE < len(text) or not strange else f"{NO_TEXT}some {len(text):,} bytes)"
 
 
 def bounded(warnings: list[str]) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from strobe.errors import failure
 from strobe.model import Argument, Loss, Value
+from strobe.report.lengths import by_length
 from strobe.timeline.decode import captured as values
 from strobe.values import model
 from strobe.values.decode import text
@@ -51,7 +52,8 @@ def arguments(items: Iterable[Argument] | None) -> str:
     """ "a=1, b=0x7f…"; without names just the values; "…" where the arguments are not known at all."""
     if items is None:
         return "…"
-    return ", ".join(f"{item.name}={value(item.value)}" if item.name else value(item.value) for item in items)
+    shown = by_length(list(items))
+    return ", ".join(f"{item.name}={value(item.value)}" if item.name else value(item.value) for item in shown)
 
 
 def parse_ns(text: str, field: str) -> int:

@@ -60,7 +60,13 @@ def notes(hooks: Hooks, known: Mapping[str, object]) -> dict[str, object]:
             found[name] = dict(list(functions.items())[:_NOTED])
     if (left_out := len(hooks.partly_inlined) - _NOTED) > 0:
         found["partly_inlined_left_out"] = left_out
-    for name, left in (("refused", _refused(hooks)), ("namesakes", _namesakes(hooks))):
+    same_code = {other: name for name, others in hooks.selection.same_code.items() for other in others}
+    said: tuple[tuple[str, Mapping[str, object]], ...] = (
+        ("refused", _refused(hooks)),
+        ("namesakes", _namesakes(hooks)),
+        ("same_code", dict(list(same_code.items())[:_NOTED])),
+    )
+    for name, left in said:
         if left or name in known:
             found[name] = left
     return found

@@ -47,8 +47,10 @@ from strobe.timeline.records import SessionRecord
 from strobe.timeline.store import Store
 
 if TYPE_CHECKING:
+    from strobe.session.crashes.waiting_threads import WaitingThread
     from strobe.session.probes.session_probes import SessionProbes
     from strobe.session.variables.session_memory import Inside
+    from strobe.values.decode.recorded import Block
     from strobe.values.lookup.scope import Scope
 
 log = logging.getLogger(__name__)
@@ -552,6 +554,22 @@ class LiveSession(Session):
         thread = (self._target.pid, found.thread_id, names.get(found.thread_id, ""))
         self._store.host_events.put([HostEvent(*event, *thread)])
         self._store.add_notes(self.id, {"crash": found.text})
+
+    def waiting_threads(self) -> list[WaitingThread]:
+        """As Session has it."""
+        from strobe.session.crashes.waiting_threads import waiting_threads
+
+        if self._exited.is_set():
+            return []
+
+        def shown(block: Block) -> tuple[str, ...]:
+            with self._making_stacks:
+                return self._stack_names.shown(block, self._now_ticks())
+
+        try:
+            return waiting_threads(self._target.pid, self._libraries.known, self._resolver, shown)
+        except OSError:  # it has just ended
+            return []
 
     def _attempt(self, what: str, step: Callable[[], object]) -> None:
         """A step without which the session can do, and says so."""

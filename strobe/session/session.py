@@ -36,6 +36,7 @@ from strobe.timeline.records import SessionRecord
 from strobe.timeline.store import Store
 
 if TYPE_CHECKING:  # most runs ask for no variable, and these take longer to import than such a run
+    from strobe.session.crashes.waiting_threads import WaitingThread
     from strobe.session.questions import Counted, Found, Touched
     from strobe.session.questions.compare import Compared, Side
     from strobe.session.questions.joining import Join, Joined
@@ -295,14 +296,20 @@ class Session:
         return moment
 
     def names_of(self, text: str) -> frozenset[str]:
-        """Traced functions that a name or pattern matches."""
+        """Traced functions that a name or pattern matches, by other names of the same code as well."""
         from strobe.symbols import Pattern
 
         try:
             pattern = Pattern.parse(text, ".")
         except StrobeError:  # it is none
             return frozenset()
-        return frozenset(name for name in self.timeline.traced_names() if pattern.matches_name(name))
+        names = {name for name in self.timeline.traced_names() if pattern.matches_name(name)}
+        return frozenset(names | {name for other, name in self.same_code().items() if pattern.matches_name(other)})
+
+    def same_code(self) -> dict[str, str]:
+        """Of functions whose code is that of a traced one: under which name their calls are recorded."""
+        noted = self.record().notes.get("same_code")
+        return {str(other): str(name) for other, name in noted.items()} if isinstance(noted, dict) else {}
 
     def no_such_function(self, field: str, text: str) -> StrobeError:
         """What is raised where a parameter names none that is traced."""
@@ -501,6 +508,10 @@ class Session:
     def record(self) -> SessionRecord:
         """As the store has it now. Raises SESSION_NOT_FOUND where it was deleted."""
         return self._store.get_session(self.id)
+
+    def waiting_threads(self) -> list[WaitingThread]:
+        """Where the threads of its program wait, of those that do; none where it does not run, or runs elsewhere."""
+        return []
 
     def gone(self) -> StrobeError:
         """What to raise where its program has just ended."""

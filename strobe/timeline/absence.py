@@ -99,7 +99,7 @@ def _findings(
         found.doubts.append(f"What was traced lately could not be written yet ({reason}).")
     _add_window(found, reader, window)
     if not window.is_empty:
-        _add_coverage(found, reader, window, coverage)
+        _add_coverage(found, reader, wanted, window, coverage)
     if coverage.hooked:
         _add_calls(found, reader, wanted, counts)
         _add_missing(found, reader, selection, loss, counts)
@@ -136,9 +136,14 @@ def _add_window(found: _Findings, reader: SessionReader, window: Window) -> None
         found.doubts.append("The time asked for is empty.")
 
 
-def _add_coverage(found: _Findings, reader: SessionReader, window: Window, coverage: Coverage) -> None:
+def _add_coverage(
+    found: _Findings, reader: SessionReader, wanted: EventFilter, window: Window, coverage: Coverage
+) -> None:
     """Whether calls would have been recorded in the whole window."""
     if not coverage.hooked:
+        if wanted.event_type == "probe":
+            found.doubts.append(_why_no_probe(reader))
+            return
         everything = f"None of the {coverage.traced} traced functions matches the filter"
         if coverage.traced == 0:
             everything = "No function was traced in this session"
@@ -157,6 +162,13 @@ def _add_coverage(found: _Findings, reader: SessionReader, window: Window, cover
     )
     if reader.record().notes.get("attached"):
         found.doubts.append("The program ran before Strobe attached to it.")
+
+
+def _why_no_probe(reader: SessionReader) -> str:
+    labels = list(dict.fromkeys(symbol.name for symbol in reader.functions().values() if symbol.is_probe))
+    if not labels:
+        return "This session has no probes: they are asked for when it is launched, or while it runs."
+    return f"None of its probes matches the filter; there are: {listed(labels)}."
 
 
 def _add_traced(found: _Findings, reader: SessionReader, window: Window, names: str) -> None:
@@ -327,6 +339,8 @@ def _add_not_seen(found: _Findings, reader: SessionReader, wanted: EventFilter, 
         for name, count in list(_noted(record, "namesakes", wanted).items())[:_PERIODS_SHOWN]:
             others = "another function" if count == 1 else f"{count} other functions"
             found.doubts.append(f"There is {others} called {name}, whose calls are not recorded.")
+        for other, name in list(_noted(record, "same_code", wanted).items())[:_PERIODS_SHOWN]:
+            found.doubts.append(f"{other} has the same code as {name}: calls of both are recorded as {name}.")
         if everywhere := _noted(record, "inlined_only", wanted):
             names = _with_sites(everywhere)
             found.doubts.append(

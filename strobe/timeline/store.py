@@ -173,8 +173,9 @@ class Store:
         `inlined_only`: {function name: inlined sites} of functions that exist only as inlined copies;
         `partly_inlined`: the same of functions that are traced and have a copy of their own, `partly_inlined_left_out`:
         how many of them were too many to be noted; `refused`: {name: why it could not be hooked},
-        `namesakes`: {name: how many others have it and are not traced}; `children`: process
-        ids that were last seen to be recorded after the end of the session's own process; `polls`: see polls.py;
+        `namesakes`: {name: how many others have it and are not traced}, `same_code`: {name: the name under which its
+        calls are recorded}; `children`: process ids that were last seen to be recorded after the end of the session's
+        own process; `polls`: see polls.py;
         `attached`: true, else the session has started the program; `inherits_stdio`: true where output is not captured;
         `open_streams`: which streams another process could still write to when recording ended;
         `form`: of the recorder; in ticks `resumed_ticks`, `ended_ticks`: when a program that was launched began to run,

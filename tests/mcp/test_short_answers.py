@@ -91,6 +91,21 @@ def test_a_full_page_folds_values_and_tells_once_what_all_events_have(ask: Ask) 
     assert pointed["to"]["marks"] == [0] * 40 and whole["threadName"] == "folds"
 
 
+def test_pointers_are_counted_by_their_address(folds: dict[str, Any], ask: Ask) -> None:
+    """What the pool holds is another at the first call."""
+    item, pool = addresses(folds)
+    calls = {"function": {"equals": "choose"}, "eventType": "function_enter"}
+    values = [event["values"]["at"] for event in ask(**calls, select=["at"])["events"]]
+    assert values[0] != values[1]
+    for by in ("at", "(void*)at"):
+        (group,) = ask(**calls, groupBy=by)["groups"]
+        assert (group["value"].split()[0], group["count"]) == (pool, 30)
+    (group,) = ask(function={"equals": "choose"}, groupBy="$return")["groups"]
+    assert (group["value"].split()[0], group["count"]) == (item, 30)
+    (first,) = ask(**calls, where=f"(void*)at == {pool}", select=["(void*)at"], limit=1)["events"]
+    assert first["values"]["(void*)at"].split()[0] == pool
+
+
 def test_events_of_probes_are_told_once(folds: dict[str, Any]) -> None:
     told = [*folds["events"]["first"], *folds["events"]["last"]]
     assert len(told) == 5 and all(event["eventType"] != "probe" for event in told)
@@ -247,3 +262,50 @@ def test_a_tree_says_nothing_untrue_of_returns(wire: Wire, build_program: Build)
     assert tree(eventType="function_enter", limit=150)[0].endswith("] down(levels=5000) {")
     assert len(tree(where="$return == 0")) >= 1
     assert tree(last=30)[-1].startswith("stdout: other: ")
+
+
+def test_output_that_is_no_text_is_not_shown(wire: Wire) -> None:
+    """Compressed data, as `gzip -c` prints it, then a line of text."""
+    zipped = "head -c 30000 /bin/sh | gzip -c; printf '\nl\\303\\251gende\n'"
+    answer = wire.good("debug_launch", command="/bin/sh", args=["-c", zipped], projectRoot=ROOT, wait={"until": "exit"})
+    assert answer["output"][-1] == {"stdout": "l\u00e9gende"} and len(orjson.dumps(answer["output"])) < 200
+    assert answer["output"][0]["stdout"].startswith("(no text: some ")
+    printed = wire.good("debug_query", sessionId=answer["sessionId"], eventType="stdout", last=3)["events"]
+    assert printed[-1]["text"] == "l\u00e9gende\n" and printed[0]["text"].startswith("(no text: ")
+
+
+def test_values_that_are_cut_read_like_others(wire: Wire, build_program: Build) -> None:
+    """Without the quotes of JSON within JSON."""
+    answer = wire.good(
+        "debug_launch",
+        command=str(build_program("folds", "-g", "-O1")),
+        projectRoot=ROOT,
+        trace=["look"],
+        depth=2,
+        wait={"until": "exit", "timeoutMs": 40_000},
+    )
+    last = next(event for event in answer["events"]["last"] if event["eventType"] == "function_enter")
+    assert last["arguments"]["at"].startswith("0x") and " -> {used = 2, first = {key = 7, " in last["arguments"]["at"]
+
+
+def test_a_text_is_as_long_as_the_next_argument_says(wire: Wire, build_program: Build) -> None:
+    """It stands under the expression that shows it, which conditions can ask for, too."""
+    answer = wire.good(
+        "debug_launch",
+        command=str(build_program("lengths", "-O0")),
+        projectRoot=ROOT,
+        trace=["find", "join", "fill"],
+        wait={"until": "exit", "timeoutMs": 40_000},
+    )
+    asked = {"sessionId": answer["sessionId"], "eventType": "function_enter"}
+    told = wire.good("debug_query", **asked, function={"equals": "find"}, verbose=True)["events"]
+    shown = [{one["name"]: one["value"] for one in event["arguments"]} for event in told]
+    assert shown == [{"label[0..label_size]": "alpha", "label_size": 5}, {"label[0..label_size]": "", "label_size": 0}]
+    found = wire.good("debug_query", **asked, where="label[0..label_size] == 'alpha'")
+    assert found["totalCount"] == 1
+    tree = wire.good("debug_query", sessionId=answer["sessionId"], format="tree")["tree"]
+    assert tree[0].startswith('find(label[0..label_size]="alpha", label_size=5) = ')
+    (joined,) = wire.good("debug_query", **asked, function={"equals": "join"}, verbose=True)["events"]
+    assert [one["name"] for one in joined["arguments"]] == ["left[0..leftLen]", "leftLen", "right", "right_len"]
+    (filled,) = wire.good("debug_query", **asked, function={"equals": "fill"}, verbose=True)["events"]
+    assert [one["value"] for one in filled["arguments"]] == ["alphabet soup", 3], "count may be of anything"

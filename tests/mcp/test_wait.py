@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 import pytest
 from support.mcp_wire import Wire
-from support.programs import PROGRAMS
+from support.programs import PROGRAMS, line_of
 from support.wait import wait_until
 
 ROOT = str(PROGRAMS)
@@ -116,6 +116,26 @@ def test_time_ends_it(wire: Wire, ledger: Path, until: str, reason: str) -> None
     answer = launched(wire, ledger, "1", "until", wait={"until": until, "timeoutMs": 300, **match})
     assert answer["ended"] == {"stillRunning": True, "reason": reason}
     assert answer["waitedMs"] >= 300
+
+
+@pytest.mark.parametrize("optimized", ["-O0", "-O2"])
+def test_where_a_program_hangs(wire: Wire, build_program: Build, optimized: str) -> None:
+    """The stacks of its threads, each once, without those of Strobe's own; nothing is traced."""
+    program = build_program("stuck", "-g", optimized, "-pthread")
+    begun = {"until": "output", "match": "begun", "timeoutMs": 40_000}
+    own = launched(wire, program, wait=begun)["sessionId"]
+
+    def stacks() -> list[dict[str, Any]] | None:
+        answer = wire.good("debug_trace", sessionId=own, wait={"until": "exit", "timeoutMs": 200})
+        assert answer["ended"] == {"stillRunning": True, "reason": "time-out"}
+        found = sorted(answer.get("threads", ()), key=lambda one: len(one["waiting"]))
+        return found if [len(one["waiting"]) for one in found] == [1, 2] else None
+
+    main, workers = wait_until(stacks)
+    assert {name.split()[0] for one in (main, workers) for name in one["waiting"]} == {"stuck"}
+    joins, waits, asks = (line_of("stuck.c", marker) for marker in ("// joins", "// waits", "// asks"))
+    assert main["stack"][1:] == [f"main stuck.c:{joins}"]
+    assert workers["stack"][1:] == [f"take stuck.c:{waits}", f"work stuck.c:{asks}"]
 
 
 def test_the_end_of_the_program_ends_every_wait(wire: Wire, ledger: Path) -> None:

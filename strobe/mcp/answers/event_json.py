@@ -11,6 +11,7 @@ from strobe.mcp import results
 from strobe.mcp.answers import folding
 from strobe.mcp.results import clipped, clipped_value, shortened
 from strobe.model import Argument, Event, EventPage
+from strobe.report.lengths import by_length
 from strobe.timeline.decode import captured
 from strobe.values.decode import text
 from strobe.values.model import Problem
@@ -62,7 +63,7 @@ def event(item: Event, verbose: bool, text_limit: int, values_limit: int = sys.m
         "line": item.line,
         "durationNs": item.duration_ns,
         "returnValue": plain(item.return_value),
-        "text": None if item.text is None else clipped(item.text, text_limit),
+        "text": None if item.text is None else clipped(results.readable(item.text), text_limit),
         "values": _fitting(item.values, values_limit),
         "errors": item.errors,
         "previous": _fitting(item.previous, values_limit),
@@ -174,14 +175,14 @@ def _watch_errors(events_of: list[Event], shown: list[Json]) -> Json:
 
 
 def _fitting(values: dict[str, Any] | None, limit: int) -> dict[str, Any] | None:
-    """All as they are, if there is room for them; else the longest as the first characters of their JSON."""
+    """All as they are, if there is room for them; else of the longest what `clipped_value` has."""
     if values is None:
         return None
-    texts = {name: json.dumps(value, ensure_ascii=False) for name, value in values.items()}
-    if sum(len(name) + len(text) for name, text in texts.items()) <= limit:
+    size = sum(len(name) + len(json.dumps(value, ensure_ascii=False)) for name, value in values.items())
+    if size <= limit:
         return values
-    share = max(limit // len(texts), _SHORTEST)
-    return {name: clipped(text, share) if len(text) > share else values[name] for name, text in texts.items()}
+    share = max(limit // len(values), _SHORTEST)
+    return {name: clipped_value(value, share) for name, value in values.items()}
 
 
 def _argument(item: Argument) -> dict[str, Any]:
@@ -196,7 +197,7 @@ def _details(item: Event) -> dict[str, Any]:
         "threadName": item.thread_name or None,
         "pid": item.pid,
         "parentEventId": item.parent_event_id,
-        "arguments": None if arguments is None else [_argument(one) for one in arguments],
+        "arguments": None if arguments is None else [_argument(one) for one in by_length(arguments)],
         "returnType": item.return_type,
         "sampled": item.sampled or None,
         "watchValues": plain(item.watch_values),

@@ -11,6 +11,7 @@ from strobe.mcp import results
 from strobe.model import Argument, Event
 from strobe.report import wording
 from strobe.report.calltree import CallTree
+from strobe.report.lengths import by_length
 from strobe.report.palette import Palette
 from strobe.report.shortened import shortened
 
@@ -141,7 +142,7 @@ def _shortened(event: Event) -> Event:
     arguments, watched = event.arguments, event.watch_values
     return replace(
         event,
-        arguments=arguments and tuple(Argument(one.name, shortened(one.value)) for one in arguments),
+        arguments=arguments and tuple(Argument(one.name, shortened(one.value)) for one in by_length(arguments)),
         return_value=shortened(event.return_value),
         watch_values=watched and {name: shortened(value) for name, value in watched.items()},
     )

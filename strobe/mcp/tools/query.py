@@ -150,11 +150,13 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
     session = context.sessions().get(arguments["sessionId"])
     wanted = event_filter(arguments)
     if "inside" in arguments:
-        wanted = replace(wanted, inside=_inside(session, arguments["inside"]))
+        wanted = replace(wanted, inside=_inside(session, arguments["inside"], arguments.get("format") == "tree"))
+    wanted, said_first = _as_recorded(session, wanted)
     budget = arguments.get("maxTokens", _MAX_TOKENS) * _TOKEN_BYTES - _ENVELOPE_BYTES
     going_on = session.going_on()
     note = ended_json.of(session.ended())  # before the query: where it had ended then, the answer is complete
-    note |= {} if going_on is None else {"note": going_on}
+    notes = [text for text in (going_on, said_first) if text is not None]
+    note |= {"note": " ".join(notes)} if notes else {}
     if session.failures:
         note["warnings"] = bounded(list(session.failures))
     if "join" in arguments:
@@ -289,12 +291,24 @@ def _is_event(field: str, text: str, other: Session) -> bool:
     return False
 
 
-def _inside(session: Session, given: dict[str, Any]) -> Inside:
-    """Raises bad_value where no traced function is called so."""
+def _as_recorded(session: Session, wanted: EventFilter) -> tuple[EventFilter, str | None]:
+    """With the name under which calls of the function are recorded, where its code is that of another one; and what is
+    to be said of that."""
+    asked = wanted.function
+    if asked is None or asked.equals is None or (name := session.same_code().get(asked.equals)) is None:
+        return wanted, None
+    if asked.equals in session.timeline.traced_names():  # another function is called so as well
+        return wanted, None
+    text = f"{asked.equals} has the same code as {name}: calls of both are recorded as {name}."
+    return replace(wanted, function=replace(asked, equals=name)), text
+
+
+def _inside(session: Session, given: dict[str, Any], is_whole: bool) -> Inside:
+    """`is_whole`: with the calls themselves. Raises bad_value where no traced function is called so."""
     names = session.names_of(given["function"])
     if not names:
         raise session.no_such_function("inside.function", given["function"])
-    return Inside(TextMatch(one_of=names), given.get("where"))
+    return Inside(TextMatch(one_of=names), given.get("where"), is_whole)
 
 
 def _match(arguments: dict[str, Any], name: str) -> TextMatch | None:

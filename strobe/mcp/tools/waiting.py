@@ -19,6 +19,7 @@ from strobe.mcp.results import bounded, shortened
 from strobe.mcp.schema import Integer, Record, Text
 from strobe.mcp.tool import Context
 from strobe.model import Event, EventFilter, TextMatch
+from strobe.report.lengths import by_length
 from strobe.values.model import Problem
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ _LINES, _LINES_CHARACTERS = 20, 1_200
 _FEWEST_LINES = 2
 _OUTPUT_CUT = "only the last lines"
 _FRAMES_SHOWN = 8
+_STACKS_SHOWN, _THREADS_NAMED = 6, 4  # of threads that wait
 _LINE_CHARACTERS = 300
 _BUSIEST = 10
 _RARE = 8
@@ -140,6 +142,8 @@ def _answer_of(session: Session, waited: Waited) -> dict[str, Any]:
         answer["event"] = _event(waited.event)
     if crash := session.last(EventFilter(event_type="crash"), 1):
         answer["crash"] = _crash(session, crash[-1])
+    if ended is None and waited.reason == "time-out":
+        answer |= _threads(session)
     answer |= _output(session)
     answer |= _probes(session)
     answer |= _calls(session)
@@ -148,8 +152,18 @@ def _answer_of(session: Session, waited: Waited) -> dict[str, Any]:
     return answer
 
 
+def _threads(session: Session) -> dict[str, Any]:
+    """Where the threads of a program wait that has not done what was waited for; those with one stack once."""
+    by_stack: dict[tuple[str, ...], list[str]] = {}
+    for one in session.waiting_threads():
+        stack = tuple(_short(frame) for frame in one.stack[:_FRAMES_SHOWN])
+        by_stack.setdefault(stack, []).append(f"{one.name} {one.thread_id}")
+    shown = [{"waiting": names[:_THREADS_NAMED], "stack": list(stack)} for stack, names in by_stack.items()]
+    return {"threads": shown[:_STACKS_SHOWN]} if shown else {}
+
+
 def _output(session: Session) -> dict[str, Any]:
-    lines = session.last(ANY_OUTPUT, _LINES + 1)
+    lines = _said_once_that_they_are_no_text(session.last(ANY_OUTPUT, _LINES + 1))
     texts = [results.clipped((line.text or "").rstrip("\r\n"), _LINE_CHARACTERS) for line in lines]
     count = characters = 0
     for text in reversed(texts[-_LINES:]):
@@ -161,6 +175,27 @@ def _output(session: Session) -> dict[str, Any]:
         [{line.event_type: text} for line, text in zip(lines[-count:], texts[-count:], strict=True)] if count else []
     )
     return {"output": shown} | ({"outputCut": _OUTPUT_CUT} if len(lines) > count else {})
+
+
+def _said_once_that_they_are_no_text(lines: Sequence[Event]) -> list[Event]:
+    """Lines of one stream that follow each other and are no text as one."""
+    found: list[Event] = []
+    for line in lines:
+        text = line.text or ""
+        if (
+            found
+            and line.event_type == found[-1].event_type
+            and _is_no_text(text)
+            and _is_no_text(found[-1].text or "")
+        ):
+            found[-1] = replace(found[-1], text=(found[-1].text or "") + text)
+        else:
+            found.append(line)
+    return [replace(line, text=results.readable(line.text or "")) for line in found]
+
+
+def _is_no_text(text: str) -> bool:
+    return results.readable(text) is not text
 
 
 def _probes(session: Session) -> dict[str, Any]:
@@ -337,7 +372,7 @@ def _ancestors(session: Session, event: Event) -> list[str]:
 
 
 def _call(event: Event) -> str:
-    values = ", ".join(f"{item.name}={_shown(item.value)}" for item in event.arguments or ())
+    values = ", ".join(f"{item.name}={_shown(item.value)}" for item in by_length(event.arguments or ()))
     return results.clipped(f"{event.function}({values})", _EVENT_CHARACTERS)
 
 
@@ -363,9 +398,8 @@ def _event(event: Event) -> dict[str, Any]:
 
 
 def _short(value: Any) -> Any:
-    """As it is, or the first characters of its JSON."""
-    encoded = results.encode(results.plain(value))
-    return value if len(encoded) <= _VALUE_CHARACTERS else results.clipped(encoded, _VALUE_CHARACTERS)
+    """As it is, or its first characters."""
+    return results.clipped_value(value, _VALUE_CHARACTERS)
 
 
 def _total(item: Totals) -> dict[str, Any]:
@@ -428,6 +462,7 @@ _SHORTER: Sequence[Callable[[dict[str, Any]], None]] = (
     _keep("output", 8),
     _keep("rare", 3),
     _keep("odd", 3),
+    _keep("threads", 3),
     _drop("notCalled", "noCallSeen"),
     _fewer_probed,
     _keep("totals", 5),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from strobe.errors import enumerated, failure
@@ -56,8 +56,8 @@ def partly_inlined_warning(sites: dict[str, int]) -> Iterator[str]:
         )
 
 
-def shared_code(functions: Iterable[FunctionSymbol], modules: Iterable[ModuleSymbols]) -> Iterator[str]:
-    """One sentence on those of the functions whose code is that of others, too."""
+def with_same_code(functions: Iterable[FunctionSymbol], modules: Iterable[ModuleSymbols]) -> dict[str, list[str]]:
+    """Of the functions those whose code is that of others, too: under which names, beside their own."""
     wanted = {(function.module, function.address) for function in functions}
     shared: dict[str, list[str]] = {}
     for module in modules:
@@ -66,6 +66,11 @@ def shared_code(functions: Iterable[FunctionSymbol], modules: Iterable[ModuleSym
             for name, number in table.shared:
                 if (module.path, table.addresses[number]) in wanted:
                     shared.setdefault(table.names[number], []).append(name)
+    return shared
+
+
+def shared_code(shared: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """One sentence on functions that `with_same_code` has found."""
     if len(shared) == 1:
         name, others = next(iter(shared.items()))
         yield (

@@ -34,6 +34,7 @@ from strobe.symbols.select.left_out import (
     partly_inlined_warning,
     refusal_warnings,
     shared_code,
+    with_same_code,
 )
 from strobe.symbols.select.linear_regex import LinearRegex, RegexError
 from strobe.symbols.select.nearest import nearest_files, nearest_functions
@@ -161,7 +162,8 @@ class Selection:
     patterns included. Of patterns that match nothing: `nearest`, names or patterns that they may have meant; `wider`,
     the same with `**` for each `*`, and how many functions that matches.
     `partly_inlined`: of the functions, those that were also inlined, by name, with the number of sites. `folded`: as
-    folded.py finds them.
+    folded.py finds them. `same_code`: of the functions, those whose code is that of others, too, by name, with the
+    names of these.
     """
 
     functions: list[FunctionSymbol] = field(default_factory=list)
@@ -171,6 +173,7 @@ class Selection:
     wider: dict[str, tuple[str, int]] = field(default_factory=dict)
     partly_inlined: dict[str, int] = field(default_factory=dict)
     folded: dict[str, str] = field(default_factory=dict)
+    same_code: dict[str, list[str]] = field(default_factory=dict)
 
     def meant(self, text: str) -> str:
         """What a pattern that matches nothing may have meant, as a sentence; "" where nothing is near."""
@@ -211,7 +214,8 @@ def select(patterns: Sequence[Pattern], modules: Sequence[ModuleSymbols]) -> Sel
     selection.functions = list(unique.values())
     selection.partly_inlined = partly_inlined(selection.functions, modules)
     selection.warnings.extend(partly_inlined_warning(selection.partly_inlined))
-    selection.warnings.extend(shared_code(selection.functions, searched))
+    selection.same_code = with_same_code(selection.functions, searched)
+    selection.warnings.extend(shared_code(selection.same_code))
     selection.folded = folded(selection.functions, searched)
     selection.warnings.extend(folded_warning(selection.folded))
     named = {pattern.text for pattern in patterns if pattern.is_exact}

@@ -1,0 +1,79 @@
+"""Where the threads of a running program wait: read from outside, of those of which the kernel says where they are in a
+system call. Nothing of the program is stopped."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from strobe import _abi
+from strobe.dataclass import dataclass
+from strobe.model import LoadedModule
+from strobe.session.crashes.stack import stack_of
+from strobe.symbols import SymbolResolver
+from strobe.symbols.select.never_hooked import is_system_runtime
+from strobe.values.decode.recorded import Block
+
+_RSP = 7  # of DWARF
+_COPIED = 1 << 16  # bytes of a stack
+_MOST_THREADS = 200
+_SECONDS = 1.5
+_NO_CALL = 3  # words that /proc has of a thread that waits in no system call
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingThread:
+    """`stack`: the innermost frame first, from what the program has called of the system's libraries on."""
+
+    thread_id: int
+    name: str
+    stack: tuple[str, ...]
+
+
+def waiting_threads(
+    pid: int,
+    modules: Sequence[LoadedModule],
+    resolver: SymbolResolver,
+    shown: Callable[[Block], tuple[str, ...]],
+) -> list[WaitingThread]:
+    """Those in whose stacks code of the program's own modules is found, in the order of their ids; none where that may
+    not be read. `shown`: a stack as text, one for each of its frames, and more for those with inlined calls."""
+    own = [one for one in modules if not is_system_runtime(one.path)]
+    found, until = [], time.monotonic() + _SECONDS
+    for task in sorted(Path(f"/proc/{pid}/task").iterdir(), key=lambda one: int(one.name))[:_MOST_THREADS]:
+        if time.monotonic() > until:
+            break
+        try:
+            words = (task / "syscall").read_text().split()
+            name = (task / "comm").read_text().rstrip("\n")
+            if len(words) < _NO_CALL:  # it runs
+                continue
+            stack_pointer, pc = (int(word, 16) for word in words[-2:])
+            note = {
+                "stack": _copied(pid, stack_pointer),
+                "stack_start": stack_pointer,
+                "stack_pc": pc,
+                "registers": {_RSP: stack_pointer},
+            }
+        except (OSError, ValueError):  # it has just ended
+            continue
+        stack = stack_of(note, True, False, modules, resolver)
+        if stack is None:
+            continue
+        inner = [at for at, frame in enumerate(stack.frames) if _is_within(frame.pc, own)]
+        if inner:  # without what the system's libraries have called, and how they have begun the thread
+            shown_words = stack.words[max(0, inner[0] - 1) : inner[-1] + 1]
+            block = Block(_abi.EXTRA_STACK, _abi.STACK_WHOLE, 0, 0, shown_words)
+            found.append(WaitingThread(int(task.name), name, shown(block)))
+    return found
+
+
+def _copied(pid: int, address: int) -> bytes:
+    with Path(f"/proc/{pid}/mem").open("rb", buffering=0) as memory:
+        return os.pread(memory.fileno(), _COPIED, address)
+
+
+def _is_within(address: int, modules: Sequence[LoadedModule]) -> bool:
+    return any(one.base <= address < one.base + one.size for one in modules)
