@@ -57,6 +57,49 @@ def test_few_events_are_all_shown_and_a_stack_once(wire: Wire, build_program: Bu
     assert len(page["events"]) == 8 and page["events"][0]["values"]["this->name"] == "nodes"
 
 
+def test_a_probe_of_both_ends_of_a_call_and_one_that_counts(wire: Wire, build_program: Build) -> None:
+    """`return` and `action`, as shared/spec/expressions.md has them."""
+    program = build_program("folds", "-g", "-O1")
+    both = {"at": "choose", "return": True, "show": ["at->chosen", "mark = at->used", "$return"], "limit": 2}
+    counted = {"at": "look", "action": "count", "show": ["times"], "where": "times == 4"}
+    answer = launch(wire, program, both, counted)
+    assert [(one["label"], one["hits"], one.get("held"), one.get("recorded")) for one in answer["probeTotals"]] == [
+        ("choose", 30, None, 2),
+        ("look", 130, 30, 0),
+    ]
+    values = answer["probeEvents"]["first"][0]["values"]
+    assert values["$entry(at->chosen)"] == "0x0" and (values["entry_mark"], values["mark"]) == (2, 2)
+    assert values["at->chosen"]["pointer"] == values["$return"]["pointer"] != "0x0"
+    for wrong in ({"at": "folds.c:23", "return": True}, {"at": "look", "action": "count", "limit": 4}):
+        text = wire.bad("debug_launch", command=str(program), projectRoot=ROOT, probes=[wrong])
+        assert text.startswith("VALIDATION_ERROR: ")
+
+
+def test_a_line_whose_code_another_path_uses(wire: Wire, build_program: Build) -> None:
+    """gcc keeps one copy of what two paths do alike: the events are of both, and that is said."""
+    one, asked = (line_of("shared_tail.c", marker) for marker in ("// one", "// asked"))
+    probe = {"at": f"shared_tail.c:{one}", "where": "kind > 1", "show": ["kind"]}
+    answer = launch(wire, build_program("shared_tail", "-g", "-O2"), probe)
+    assert [(total["hits"], total["held"]) for total in answer["probeTotals"]] == [(49, 33)]
+    assert any(
+        f"The compiler shares the code of line {one} with other paths: line {asked} jumps into it" in text
+        for text in answer["warnings"]
+    )
+    plain = launch(wire, build_program("shared_tail", "-g", "-O0"), probe)
+    assert "warnings" not in plain or not any("shares" in text for text in plain["warnings"])
+
+
+def test_probe_events_where_there_are_none(wire: Wire, build_program: Build) -> None:
+    """Of a session without probes it is not said that functions were not traced."""
+    program = str(build_program("folds", "-g", "-O1"))
+    launched = wire.good("debug_launch", command=program, projectRoot=ROOT, trace=["look"], wait=WAIT)
+    absence = wire.good("debug_query", sessionId=launched["sessionId"], eventType="probe")["absence"]
+    assert "This session has no probes" in absence and "traced" not in absence
+    launched = launch(wire, Path(program), {"at": "look", "label": "one"})
+    asked = {"sessionId": launched["sessionId"], "eventType": "probe", "function": {"equals": "nothing"}}
+    assert "None of its probes matches the filter; there are: one." in wire.good("debug_query", **asked)["absence"]
+
+
 def test_of_many_events_the_answer_says_how_many_it_does_not_show(wire: Wire, build_program: Build) -> None:
     look = {"at": "look", "show": ["times"]}
     answer = launch(wire, build_program("folds", "-g", "-O1"), look, {"at": "choose"})

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from strobe.dataclass import replace
@@ -20,6 +21,9 @@ _MAX_SITES_SHOWN = 5
 _NAME_CHARACTERS = 80  # of a function, beyond which its template arguments are left out
 _MOST_HITS = 4_000_000_000
 _DEFAULT_DEPTH = 3
+_AT_RETURN = ":return"
+_NO_RETURN = re.compile(r":\d[\d\s-]*\Z|:inlined\Z|\A0x")  # lines, inlined copies and instructions
+_OF_CALL = re.compile(r"\$(?:return|entry|changed)\b")
 
 WHERE = Text(
     description="record only calls for which this holds, over arguments, this, globals, $return: cents < 0 && "
@@ -38,7 +42,7 @@ WATCH = Record(
         "type": Text(choices=NUMBER_TYPES),
         "expr": Text(
             description="JavaScript over args[0] …, at the return retval: addresses, with "
-            "readU32(), readPointer(), readUtf8String(), add(8), equals(ptr('0x…')) …",
+            "readU32(), readUtf8String(), add(8), equals(ptr('0x…')) …",
             min_length=1,
             max_length=2048,
         ),
@@ -47,37 +51,36 @@ WATCH = Record(
     }
 )
 
-STACK = Integer(
-    description='1 to 32: callers listed in each event, stack: ["function file:line"]', low=1, high=STACK_MOST
-)
+STACK = Integer(description='1 to 32: callers in each event, stack: ["function file:line"]', low=1, high=STACK_MOST)
 PROBE = Record(
     fields={
         "at": Text(
             description="pool.cpp:42, pool.cpp:42-57 (each line), ns::f (where it begins), "
-            "ns::f:return, ns::f:inlined (inlined copies too), 0x… (an instruction)",
+            "ns::f:return, ns::f:inlined (inlined copies too), 0x…",
             min_length=1,
             max_length=1000,
         ),
         "where": Text(
-            description="only when this holds: used > capacity && this->name == other->name, "
-            'key.data[0..key.size] == "x", any(i in 0..n: a[i] == 0)',
+            description='only when this holds: used > cap && key.data[0..key.size] == "x", any(i in 0..n: a[i] == 0)',
             min_length=1,
             max_length=1000,
         ),
         "show": Array(
             items=Text(min_length=1, max_length=1000),
-            description="values recorded: locals, arguments, this->m, globals, $rax; at a return $return, arguments, "
+            description="values recorded: locals, arguments, this->m, globals, $rax; at a return $return, "
             "$entry.m, $changed(*this); *(u64*)(p + 8), name[3], data[0..size] as a text; named: key = node->key",
             max_items=32,
         ),
+        "return": Boolean(description="of ns::f: at its return, with values at entry"),
+        "action": Text(choices=("log", "count")),
         "label": Text(description="default: at", min_length=1, max_length=256),
-        "limit": Integer(description="0 to 4000000000: at most this many; 0: only count", low=0, high=_MOST_HITS),
-        "after": Integer(description="0 to 4000000000: skip this many first", low=0, high=_MOST_HITS),
-        "rate": Integer(description="1 to 4000000000: at most this many per second", low=1, high=_MOST_HITS),
+        "limit": Integer(description="0 to 4000000000: at most so many", low=0, high=_MOST_HITS),
+        "after": Integer(description="0 to 4000000000: skipped first", low=0, high=_MOST_HITS),
+        "rate": Integer(description="1 to 4000000000 a second at most", low=1, high=_MOST_HITS),
         "once": Boolean(description="limit 1, then off"),
         "stack": STACK,
         "log": Text(
-            description="the text of each event: booked {cents} of {account->owner}",
+            description="text of its events: {cents} of {account->owner}",
             min_length=1,
             max_length=1000,
         ),
@@ -189,10 +192,31 @@ def _request(arguments: dict[str, Any]) -> TraceRequest:
 
 
 def probe_of(one: dict[str, Any]) -> Probe:
-    """As it was asked for."""
+    """As it was asked for. Raises bad_value for fields that do not go together."""
     show, after, limit, rate = tuple(one.get("show", ())), one.get("after", 0), one.get("limit"), one.get("rate")
     label, stack, log, once = one.get("label", ""), one.get("stack", 0), one.get("log", ""), one.get("once", False)
-    return Probe(one["at"].strip(), one.get("where"), show, label, after, limit, rate, stack, log, once)
+    at = one["at"].strip()
+    if one.get("action") == "count":
+        if limit:
+            reason = "a probe that only counts records nothing"
+            raise failure("bad_value", field="limit", value=limit, reason=reason, valid='0, or action "log"')
+        limit = 0
+    if one.get("return", False) and not at.endswith(_AT_RETURN):
+        if _NO_RETURN.search(at):
+            raise failure("bad_value", field="return", value=True, reason=f"{at} is no function", valid="at: ns::f")
+        at, show, label = at + _AT_RETURN, tuple(_at_both_ends(show)), label or at
+    return Probe(at, one.get("where"), show, label, after, limit, rate, stack, log, once)
+
+
+def _at_both_ends(show: Sequence[str]) -> Iterator[str]:
+    """Each value as it was at the entry of the call, then at its return; what is about the whole call once."""
+    from strobe.session.probes.captures import named
+
+    for text in show:
+        label, expression = named(text)
+        if not _OF_CALL.search(expression):
+            yield f"$entry({expression})" if label == expression else f"entry_{label} = $entry({expression})"
+        yield text
 
 
 def probes_json(answers: Sequence[ProbeAnswer]) -> list[dict[str, Any]]:

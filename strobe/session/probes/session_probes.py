@@ -28,6 +28,7 @@ from strobe.symbols import SymbolResolver
 from strobe.symbols.objects.damage import UNREADABLE
 from strobe.symbols.select.line_sites import LineSite, parsed_lines
 from strobe.symbols.select.never_hooked import is_system_runtime
+from strobe.symbols.select.shared_lines import sharing_lines
 from strobe.timeline.store import Store
 from strobe.values.decode.messages import expressions_of
 from strobe.values.lookup.address_scope import scope_of_address, scope_of_line
@@ -42,6 +43,7 @@ _HIT = re.compile(r"\$hit\b")
 _ENDBR64 = b"\xf3\x0f\x1e\xfa"  # stays where it is: indirect calls look for it
 _ENABLED = _abi.PLAN_ENABLED | _abi.PLAN_SITE
 _MOST_SITES = 10_000  # of one probe in one module
+_SHARED_LOOKED_AT, _SHARED_SHOWN = 16, 3  # sites of a probe, and lines in one sentence
 
 
 @dataclass(slots=True)
@@ -63,7 +65,8 @@ class _Installed:
 class _Active:
     """`generation`: how many probes have had its label before it, in this session.
     `bases`: of modules that have been looked through. `missing`: why no module has had a site of it so far.
-    `is_exact`: each execution of its lines is one event. `limited`: the number of the site that counts for all, where
+    `is_exact`: each execution of its lines is one event. `shared`: lines of it, with others that jump into their code.
+    `limited`: the number of the site that counts for all, where
     there is a limit. `failure`: why it could not be installed in libraries that came. `anyway`: what it shows may mean
     nothing; `left_out` says what does not, and why."""
 
@@ -74,6 +77,7 @@ class _Active:
     missing: StrobeError | None = None
     failure: StrobeError | None = None
     is_exact: bool = True
+    shared: dict[int, list[int]] = field(default_factory=dict)
     limited: int = 0
     anyway: bool = False
     left_out: dict[str, None] = field(default_factory=dict)
@@ -159,9 +163,34 @@ class SessionProbes:
             return ""
         if len(names) == 1:
             counted = f"Probe {names[0]} counts how often its instructions ran"
-            return f"{counted}: the code is optimized, so its line may run without them."
-        counted = f"Probes {', '.join(names)} count how often their instructions ran"
-        return f"{counted}: the code is optimized, so a line may run without them."
+            said = f"{counted}: the code is optimized, so its line may run without them."
+        else:
+            counted = f"Probes {', '.join(names)} count how often their instructions ran"
+            said = f"{counted}: the code is optimized, so a line may run without them."
+        shared = {
+            line: others
+            for label in labels
+            if label in self._active
+            for line, others in self._active[label].shared.items()
+        }
+        more = [
+            f"The compiler shares the code of line {line} with other paths: line {' and line '.join(map(str, others))} "
+            f"jumps into it, so what is recorded there may be of either."
+            for line, others in list(shared.items())[:_SHARED_SHOWN]
+        ]
+        return " ".join([said, *more])
+
+    def _shared_lines(self, found: Sequence[LineSite], module: TracedModule) -> dict[int, list[int]]:
+        """Of lines in optimized code those into whose code others jump."""
+        details = self._resolver.details(module.symbols.path)
+        if details is None:
+            return {}
+        shared: dict[int, list[int]] = {}
+        for site in [one for one in found if not one.is_exact][:_SHARED_LOOKED_AT]:
+            with suppress(*UNREADABLE):
+                if others := sharing_lines(site, module.symbols.path, details.lines):
+                    shared[site.line] = others
+        return shared
 
     def remove(self, label: str) -> bool:
         """Whether there was one."""
@@ -288,6 +317,7 @@ class SessionProbes:
                     reason = f"it has {len(found):,} places in {module.module.path}, and {_MOST_SITES:,} are possible"
                     raise failure("probe_failed", what=one.probe.name, reason=reason, hint="Name fewer lines.")
                 one.is_exact &= all(site.is_exact for site in found)
+                one.shared |= self._shared_lines(found, module)
                 try:
                     if is_at_return(one.probe):
                         one.sites += self._install_at_returns(one, modules, module, found, scope)
