@@ -555,12 +555,12 @@ class LiveSession(Session):
         self._store.host_events.put([HostEvent(*event, *thread)])
         self._store.add_notes(self.id, {"crash": found.text})
 
-    def waiting_threads(self) -> list[WaitingThread]:
+    def waiting_threads(self) -> tuple[list[WaitingThread], int]:
         """As Session has it."""
         from strobe.session.crashes.waiting_threads import waiting_threads
 
         if self._exited.is_set():
-            return []
+            return [], 0
 
         def shown(block: Block) -> tuple[str, ...]:
             with self._making_stacks:
@@ -569,7 +569,7 @@ class LiveSession(Session):
         try:
             return waiting_threads(self._target.pid, self._libraries.known, self._resolver, shown)
         except OSError:  # it has just ended
-            return []
+            return [], 0
 
     def _attempt(self, what: str, step: Callable[[], object]) -> None:
         """A step without which the session can do, and says so."""

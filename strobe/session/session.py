@@ -509,9 +509,10 @@ class Session:
         """As the store has it now. Raises SESSION_NOT_FOUND where it was deleted."""
         return self._store.get_session(self.id)
 
-    def waiting_threads(self) -> list[WaitingThread]:
-        """Where the threads of its program wait, of those that do; none where it does not run, or runs elsewhere."""
-        return []
+    def waiting_threads(self) -> tuple[list[WaitingThread], int]:
+        """Where the threads of its program wait, of those that do, and how many there was no time to look at. None where
+        it does not run, or is another process's."""
+        return [], 0
 
     def gone(self) -> StrobeError:
         """What to raise where its program has just ended."""

@@ -155,11 +155,13 @@ def _answer_of(session: Session, waited: Waited) -> dict[str, Any]:
 def _threads(session: Session) -> dict[str, Any]:
     """Where the threads of a program wait that has not done what was waited for; those with one stack once."""
     by_stack: dict[tuple[str, ...], list[str]] = {}
-    for one in session.waiting_threads():
+    found, left = session.waiting_threads()
+    for one in found:
         stack = tuple(_short(frame) for frame in one.stack[:_FRAMES_SHOWN])
         by_stack.setdefault(stack, []).append(f"{one.name} {one.thread_id}")
     shown = [{"waiting": names[:_THREADS_NAMED], "stack": list(stack)} for stack, names in by_stack.items()]
-    return {"threads": shown[:_STACKS_SHOWN]} if shown else {}
+    answer: dict[str, Any] = {"threads": shown[:_STACKS_SHOWN]} if shown else {}
+    return answer | ({"threadsNotLookedAt": left} if left else {})
 
 
 def _output(session: Session) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from strobe.values.decode.recorded import Block
 _RSP = 7  # of DWARF
 _COPIED = 1 << 16  # bytes of a stack
 _MOST_THREADS = 200
-_SECONDS = 1.5
+_SECONDS = 3.0
 _NO_CALL = 3  # words that /proc has of a thread that waits in no system call
 
 
@@ -37,14 +37,16 @@ def waiting_threads(
     modules: Sequence[LoadedModule],
     resolver: SymbolResolver,
     shown: Callable[[Block], tuple[str, ...]],
-) -> list[WaitingThread]:
-    """Those in whose stacks code of the program's own modules is found, in the order of their ids; none where that may
-    not be read. `shown`: a stack as text, one for each of its frames, and more for those with inlined calls."""
+) -> tuple[list[WaitingThread], int]:
+    """Those in whose stacks code of the program's own modules is found, in the order of their ids, and how many there
+    was no time to look at. Raises OSError where it has ended. `shown`: a stack as text, a frame for each address, and
+    more for those with inlined calls."""
     own = [one for one in modules if not is_system_runtime(one.path)]
     found, until = [], time.monotonic() + _SECONDS
-    for task in sorted(Path(f"/proc/{pid}/task").iterdir(), key=lambda one: int(one.name))[:_MOST_THREADS]:
-        if time.monotonic() > until:
-            break
+    tasks = sorted(Path(f"/proc/{pid}/task").iterdir(), key=lambda one: int(one.name))
+    for looked_at, task in enumerate(tasks):
+        if time.monotonic() > until or looked_at >= _MOST_THREADS:
+            return found, len(tasks) - looked_at
         try:
             words = (task / "syscall").read_text().split()
             name = (task / "comm").read_text().rstrip("\n")
@@ -57,7 +59,7 @@ def waiting_threads(
                 "stack_pc": pc,
                 "registers": {_RSP: stack_pointer},
             }
-        except (OSError, ValueError):  # it has just ended
+        except (OSError, ValueError):  # it has just ended, or may not be read
             continue
         stack = stack_of(note, True, False, modules, resolver)
         if stack is None:
@@ -67,7 +69,7 @@ def waiting_threads(
             shown_words = stack.words[max(0, inner[0] - 1) : inner[-1] + 1]
             block = Block(_abi.EXTRA_STACK, _abi.STACK_WHOLE, 0, 0, shown_words)
             found.append(WaitingThread(int(task.name), name, shown(block)))
-    return found
+    return found, 0
 
 
 def _copied(pid: int, address: int) -> bytes:
