@@ -510,8 +510,8 @@ class Session:
         return self._store.get_session(self.id)
 
     def waiting_threads(self) -> tuple[list[WaitingThread], int]:
-        """Where the threads of its program wait, of those that do, and how many there was no time to look at. None where
-        it does not run, or is another process's."""
+        """Where the threads of its program wait, of those that do, and how many there was no time to look at. None
+        where it does not run, or is another process's."""
         return [], 0
 
     def gone(self) -> StrobeError:

@@ -125,11 +125,11 @@ def test_where_a_program_hangs(wire: Wire, build_program: Build, optimized: str)
     begun = {"until": "output", "match": "begun", "timeoutMs": 40_000}
     own = launched(wire, program, wait=begun)["sessionId"]
 
-    def stacks() -> list[dict[str, Any]] | None:
+    def stacks() -> list[dict[str, Any]]:
         answer = wire.good("debug_trace", sessionId=own, wait={"until": "exit", "timeoutMs": 200})
         assert answer["ended"] == {"stillRunning": True, "reason": "time-out"}
         found = sorted(answer.get("threads", ()), key=lambda one: len(one["waiting"]))
-        return found if [len(one["waiting"]) for one in found] == [1, 2] else None
+        return found if [len(one["waiting"]) for one in found] == [1, 2] else []
 
     main, workers = wait_until(stacks)
     assert {name.split()[0] for one in (main, workers) for name in one["waiting"]} == {"stuck"}

@@ -42,7 +42,8 @@ def waiting_threads(
     was no time to look at. Raises OSError where it has ended. `shown`: a stack as text, a frame for each address, and
     more for those with inlined calls."""
     own = [one for one in modules if not is_system_runtime(one.path)]
-    found, until = [], time.monotonic() + _SECONDS
+    found: list[WaitingThread] = []
+    until = time.monotonic() + _SECONDS
     tasks = sorted(Path(f"/proc/{pid}/task").iterdir(), key=lambda one: int(one.name))
     for looked_at, task in enumerate(tasks):
         if time.monotonic() > until or looked_at >= _MOST_THREADS:
