@@ -69,7 +69,9 @@ def test_a_probe_of_both_ends_of_a_call_and_one_that_counts(wire: Wire, build_pr
     ]
     values = answer["probeEvents"]["first"][0]["values"]
     assert values["$entry(at->chosen)"] == "0x0" and (values["entry_mark"], values["mark"]) == (2, 2)
-    assert values["at->chosen"]["pointer"] == values["$return"]["pointer"] != "0x0"
+    chosen, returned = (values[name] for name in ("at->chosen", "$return"))  # what both lead to is shown once
+    addresses = {str(one["pointer"] if isinstance(one, dict) else one).split()[0] for one in (chosen, returned)}
+    assert len(addresses) == 1 and "0x0" not in addresses
     for wrong in ({"at": "folds.c:23", "return": True}, {"at": "look", "action": "count", "limit": 4}):
         text = wire.bad("debug_launch", command=str(program), projectRoot=ROOT, probes=[wrong])
         assert text.startswith("VALIDATION_ERROR: ")
