@@ -405,7 +405,7 @@ bool stand_still(pid_t thread) {
                 return status_of_stop(thread) >> 16 == kEventStop;
             }
         }
-        std::this_thread::yield();
+        std::this_thread::sleep_for(kBetweenPolls);  // the thread may be waiting for this processor
     }
     return false;
 }
