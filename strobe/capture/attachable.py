@@ -15,6 +15,7 @@ from strobe.errors import StrobeError, failure
 
 ATTACH_S = 20.0  # for what is over soon, such as a slow disk; then again for the way in
 _POLL_S = 0.01
+_BECOMING_S = 0.1
 _DAC_OVERRIDE = 1 << 1  # opens files whoever they belong to: capabilities(7)
 _WRITES = " rw-s "
 _AGENT = "frida-agent"
@@ -83,11 +84,15 @@ def refused(pid: int, reason: object, is_permission: bool) -> StrobeError:
 
 
 def _has_ended(pid: int) -> bool:
-    """Also where its parent has not asked yet how."""
-    try:
-        return _state(pid) in ("Z", "X")
-    except StrobeError:
-        return True
+    """Also where its parent has not asked yet how. A process whose other thread calls exec looks so for a moment."""
+    until = time.monotonic() + _BECOMING_S
+    while True:
+        with suppress(StrobeError):
+            if _state(pid) not in ("Z", "X"):
+                return False
+        if time.monotonic() > until:
+            return True
+        time.sleep(_POLL_S)
 
 
 def is_blocked(pid: int) -> bool:

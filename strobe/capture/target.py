@@ -145,9 +145,7 @@ class Target:
             target._begin(ROUTER.device())
         except _SILENT as error:
             raise failure("agent_silent", pid=pid, reason=error) from error
-        except frida.ProcessNotFoundError as error:
-            raise failure("no_such_process", pid=pid) from error
-        except ProcessLookupError as error:
+        except (frida.ProcessNotFoundError, ProcessLookupError) as error:  # it was there, see above
             raise ended_early(pid, attached=True) from error
         except FRIDA_ERRORS as error:
             raise refused(pid, error, isinstance(error, frida.PermissionDeniedError)) from error
