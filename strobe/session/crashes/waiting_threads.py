@@ -49,13 +49,17 @@ def waiting_threads(
         if time.monotonic() > until or looked_at >= _MOST_THREADS:
             return found, len(tasks) - looked_at
         try:
-            words = (task / "syscall").read_text().split()
+            waits = _waits(task)
             name = (task / "comm").read_text().rstrip("\n")
+            words = waits[0].split()
             if len(words) < _NO_CALL:  # it runs
                 continue
             stack_pointer, pc = (int(word, 16) for word in words[-2:])
+            copied = _copied(pid, stack_pointer)
+            if _waits(task) != waits:  # it has run meanwhile: parts of several stacks
+                continue
             note = {
-                "stack": _copied(pid, stack_pointer),
+                "stack": copied,
                 "stack_start": stack_pointer,
                 "stack_pc": pc,
                 "registers": {_RSP: stack_pointer},
@@ -71,6 +75,12 @@ def waiting_threads(
             block = Block(_abi.EXTRA_STACK, _abi.STACK_WHOLE, 0, 0, shown_words)
             found.append(WaitingThread(int(task.name), name, shown(block)))
     return found, 0
+
+
+def _waits(task: Path) -> tuple[str, str]:
+    """In which system call, and how often the thread has waited, or had to, so far."""
+    status = (task / "status").read_text(errors="replace")  # names are any bytes
+    return (task / "syscall").read_text(), status[status.rindex("\nvoluntary_ctxt_switches") :]
 
 
 def _copied(pid: int, address: int) -> bytes:
