@@ -168,7 +168,7 @@ def _why_no_probe(reader: SessionReader) -> str:
     labels = list(dict.fromkeys(symbol.name for symbol in reader.functions().values() if symbol.is_probe))
     if not labels:
         return "This session has no probes: they are asked for when it is launched, or while it runs."
-    return f"None of its probes matches the filter; there are: {listed(labels)}."
+    return f"No probe of this session matches the filter; there are: {listed(labels)}."
 
 
 def _add_traced(found: _Findings, reader: SessionReader, window: Window, names: str) -> None:

@@ -99,7 +99,9 @@ def test_probe_events_where_there_are_none(wire: Wire, build_program: Build) -> 
     assert "This session has no probes" in absence and "traced" not in absence
     launched = launch(wire, Path(program), {"at": "look", "label": "one"})
     asked = {"sessionId": launched["sessionId"], "eventType": "probe", "function": {"equals": "nothing"}}
-    assert "None of its probes matches the filter; there are: one." in wire.good("debug_query", **asked)["absence"]
+    assert (
+        "No probe of this session matches the filter; there are: one." in wire.good("debug_query", **asked)["absence"]
+    )
 
 
 def test_of_many_events_the_answer_says_how_many_it_does_not_show(wire: Wire, build_program: Build) -> None:

@@ -111,7 +111,8 @@ def test_absence_is_of_the_label_that_is_asked_for(launch: Launch, build_program
 
     session = launch(build_program("absent", "-O1"), "once", check=probes)
     outcome(session)
-    for label, said in (("rare", "once the condition of a probe did not hold"), ("none", "traced functions matches")):
+    nothing = "No probe of this session matches the filter; there are: rare."
+    for label, said in (("rare", "once the condition of a probe did not hold"), ("none", nothing)):
         absence = session.query(EventFilter(where=f'$label == "{label}"')).absence
         assert absence is not None
         assert said in absence
