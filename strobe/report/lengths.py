@@ -1,4 +1,5 @@
-"""Texts whose length is the next argument: what is recorded goes on to the next NUL, which is not theirs."""
+"""Texts whose length is the next argument, called after them: what is recorded goes on to the next NUL, which is not
+theirs."""
 
 from __future__ import annotations
 
@@ -8,10 +9,8 @@ from itertools import pairwise
 
 from strobe.model import Argument, Enumerator, Text
 
-_LENGTH = re.compile(r"(?:^|_)(?:len|length|nbytes)$|[a-z](?:Len|Length)$", re.IGNORECASE)
-_SIZE = re.compile(r"^(?:size|sz|n|count)$")  # may be the size of something else, as of a file
-_BYTES = re.compile(r"^(?:p|s|str|text|data|buf|buffer|bytes|ptr|src|in|input|key|msg|chars?)$")
-_SAME_SIZE = re.compile(r"^(.+?)(?:_(?:size|sz|n|count)|Size|Count)$")
+# Only one that is called after its text: `n` and `len` may be of something else, and the text may end by itself.
+_OF_TEXT = re.compile(r"^(.+?)(?:_(?:len|length|size|sz|nbytes|count|n)|Len|Length|Size|Count)$")
 
 
 def by_length(arguments: Sequence[Argument]) -> list[Argument]:
@@ -31,9 +30,5 @@ def by_length(arguments: Sequence[Argument]) -> list[Argument]:
 
 
 def _is_pair(text: str, length: str) -> bool:
-    if not text or not length:
-        return False
-    if _LENGTH.search(length):
-        return True
-    own = _SAME_SIZE.match(length)
-    return own[1] == text if own is not None else bool(_SIZE.match(length) and _BYTES.match(text))
+    found = _OF_TEXT.match(length)
+    return found is not None and found[1] == text
