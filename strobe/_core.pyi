@@ -349,7 +349,8 @@ def merged_functions(
 
     `others`: (name, address, size, source file, line) of another table. `go_code`: [start, end) of what Go's compiler
     made. Columns name, raw_name, path strings; address, size, die (u64, 2**64 - 1: unknown); file (index in path), line
-    (u32, 2**32 - 1: unknown); flags (u8: 1 exported, 2 other modules or files could call it, 4 Go's).
+    (u32, 2**32 - 1: unknown); flags (u8: 1 exported, 2 other modules or files could call it, 4 Go's). Of thunks, which
+    are no functions here: thunk_name (of the function that each is for), thunk (its address), thunk_size (u64).
     """
 
 def unwind_table(section: bytes, address: int, start: int, size: int) -> bytes:

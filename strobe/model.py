@@ -123,7 +123,8 @@ class FunctionSymbol:
     `parameters` and `returns` are None where they are not known (no debug information, or a clone whose
     signature the compiler changed). `is_go`: Go's compiler made it. `is_probe`: it is no function but an instruction
     that is probed; `name` is the probe's label then, and `raw_name` what the function around it is called; `message`:
-    what its events say, with expressions in braces.
+    what its events say, with expressions in braces. `inlines_unseen`: its compiler may have inlined it without a sign;
+    known with the parameters.
     """
 
     name: str
@@ -140,6 +141,7 @@ class FunctionSymbol:
     return_captures: tuple[Capture, ...] = ()
     is_probe: bool = False
     message: str = ""
+    inlines_unseen: bool = False
 
     @property
     def function(self) -> str:

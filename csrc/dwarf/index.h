@@ -49,7 +49,7 @@ struct Index {
     std::string variable_names, variable_linkage_names;
     std::vector<TypeRow> types;
     std::string type_names;
-    std::vector<uint64_t> inlined_sites;  // how often functions with code of their own contain one
+    std::vector<uint64_t> inlined_sites;  // how often functions with code of their own contain one, perhaps 0
     std::string inlined_names;
     std::string inlined_linkage_names;    // of those whose name says little: lambdas, implementations of traits
     std::vector<uint32_t> inlined_files;  // where it is declared: index in files, or kNone

@@ -54,7 +54,7 @@ UnitRows RowMaker::make(const Unit& unit, Found&& found) {
     each(found.functions, &RowMaker::add_function);
     each(found.variables, &RowMaker::add_variable);
     each(found.types, &RowMaker::add_type);
-    count_inlined(found.inlined);
+    count_inlined(unit, found);
     return std::move(rows_);
 }
 
@@ -146,30 +146,37 @@ void RowMaker::add_type(const Unit& unit, uint64_t offset) {
     }
 }
 
-void RowMaker::count_inlined(const std::vector<InlinedDie>& sites) {
+// Also of what was inlined where nothing is left of it, with no site.
+void RowMaker::count_inlined(const Unit& unit, const Found& found) {
     std::vector<uint64_t> origins;
-    origins.reserve(sites.size());
-    for (const InlinedDie& site : sites) origins.push_back(site.origin);
+    origins.reserve(found.inlined.size());
+    for (const InlinedDie& site : found.inlined) origins.push_back(site.origin);
     std::sort(origins.begin(), origins.end());
+    for (const uint32_t offset : found.inlinable) {
+        if (!std::binary_search(origins.begin(), origins.end(), unit.offset + offset))
+            add_inlined(unit.offset + offset, 0);
+    }
     for (auto first = origins.begin(); first != origins.end();) {
         const auto last = std::upper_bound(first, origins.end(), *first);
-        try {
-            const Unit& unit = units_.at(*first);
-            Die die;
-            units_.read(unit, *first, die);
-            const Declaration declaration = namer_.declaration(unit, die, *first);
-            const uint32_t file = place_of(unit, *first, declaration).file;
-            const std::string_view name = namer_.qualified(unit, *first);
-            const bool is_clearer = says_little(name) || lost_its_scope(declaration);
-            const std::string_view mangled = is_clearer ? declaration.linkage_name : "";
-            // a function without name has it in an alternate file that is missing
-            if (!name.ends_with(kUnnamed))
-                rows_.inlined.push_back(
-                    {std::string(name), std::string(mangled), static_cast<uint64_t>(last - first), file});
-        } catch (const DwarfError& error) {
-            // a damaged name leaves the function uncounted; the unit that holds it says why
-        }
+        add_inlined(*first, static_cast<uint64_t>(last - first));
         first = last;
+    }
+}
+
+void RowMaker::add_inlined(uint64_t origin, uint64_t sites) {
+    try {
+        const Unit& unit = units_.at(origin);
+        Die die;
+        units_.read(unit, origin, die);
+        const Declaration declaration = namer_.declaration(unit, die, origin);
+        const uint32_t file = place_of(unit, origin, declaration).file;
+        const std::string_view name = namer_.qualified(unit, origin);
+        const bool is_clearer = says_little(name) || lost_its_scope(declaration);
+        const std::string_view mangled = is_clearer ? declaration.linkage_name : "";
+        // a function without name has it in an alternate file that is missing
+        if (!name.ends_with(kUnnamed)) rows_.inlined.push_back({std::string(name), std::string(mangled), sites, file});
+    } catch (const DwarfError& error) {
+        // a damaged name leaves the function uncounted; the unit that holds it says why
     }
 }
 

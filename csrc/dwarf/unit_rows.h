@@ -56,7 +56,8 @@ class RowMaker {
                         const std::vector<std::pair<uint64_t, uint64_t>>& ranges) const;
     void add_variable(const Unit& unit, uint64_t offset);
     void add_type(const Unit& unit, uint64_t offset);
-    void count_inlined(const std::vector<InlinedDie>& sites);
+    void count_inlined(const Unit& unit, const Found& found);
+    void add_inlined(uint64_t origin, uint64_t sites);
     Place place_of(const Unit& unit, uint64_t offset, Declaration declaration);
     uint32_t file_index(const Unit& unit, uint64_t number);
     bool is_code(uint64_t address) const;

@@ -130,6 +130,28 @@ bool is_adjuster(std::string_view raw_name) {
            raw_name.starts_with("_ZGT");
 }
 
+std::string adjusted(std::string_view raw_name) {
+    constexpr std::string_view kThunk = "_ZT";
+    if (!raw_name.starts_with(kThunk) || !is_adjuster(raw_name)) return "";
+    size_t at = kThunk.size();
+    // one number for h, two for v, each with a `_` behind it
+    const auto pass_offset = [&](char kind) {
+        for (int numbers = kind == 'v' ? 2 : 1; numbers > 0 && at != raw_name.npos; --numbers) {
+            at = raw_name.find('_', at);
+            if (at != raw_name.npos) ++at;
+        }
+    };
+    const bool is_covariant = raw_name[at] == 'c';
+    for (int offsets = is_covariant ? 2 : 1; offsets > 0; --offsets) {
+        const size_t kind = is_covariant && offsets == 2 ? at + 1 : at;
+        if (kind >= raw_name.size()) return "";
+        at = kind + 1;
+        pass_offset(raw_name[kind]);
+        if (at == raw_name.npos) return "";
+    }
+    return "_Z" + std::string(raw_name.substr(at));
+}
+
 bool is_mangled(std::string_view raw_name) { return raw_name.starts_with("_Z") || raw_name.starts_with("_R"); }
 
 std::string_view without_rust_hash(std::string_view name) {

@@ -17,6 +17,9 @@ inline bool is_clone(std::string_view raw_name) { return without_clone(raw_name)
 // Thunks and transactional copies (Itanium C++ ABI 5.1.4): a call of one is a call of the function proper, too.
 bool is_adjuster(std::string_view raw_name);
 
+// The mangled name of the function that a thunk is for; empty where it is none.
+std::string adjusted(std::string_view raw_name);
+
 bool is_mangled(std::string_view raw_name);
 
 // Without the hash that Rust's older mangling ends names with.

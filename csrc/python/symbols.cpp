@@ -73,6 +73,9 @@ py::dict merged(const SymbolTable& table, const dwarf::Index* index, const std::
     columns["path"] = py::bytes(made.paths);
     columns["shared_name"] = py::bytes(made.shared_names);
     columns["sharing"] = column(made.sharing);
+    columns["thunk_name"] = py::bytes(made.thunk_names);
+    columns["thunk"] = column(made.thunks);
+    columns["thunk_size"] = column(made.thunk_sizes);
     return columns;
 }
 

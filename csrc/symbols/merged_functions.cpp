@@ -95,9 +95,9 @@ class Merger {
             if (!symbol) symbol = preferred_name(same, row);
         }
         if (symbol && names::is_adjuster(*symbol)) {
+            if (row == nullptr) return add_thunk(same, *symbol);
             symbol.reset();
-            // clang describes them, without a name
-            if (row == nullptr || row->name.ends_with(dwarf::kUnnamed)) return;
+            if (row->name.ends_with(dwarf::kUnnamed)) return;  // clang describes them, without a name
         }
         const std::string name = is_public ? std::string(*symbol) : function_name(symbol, row);
         std::string_view raw_name = symbol ? *symbol : row->linkage_name;
@@ -110,6 +110,14 @@ class Merger {
     FunctionColumns take() { return std::move(columns_); }
 
   private:
+    void add_thunk(Same same, std::string_view raw_name) {
+        const std::string proper = names::adjusted(raw_name);
+        if (proper.empty()) return;
+        append(columns_.thunk_names, readable_name(proper));
+        columns_.thunks.push_back(same[0].address);
+        columns_.thunk_sizes.push_back(same[0].size);
+    }
+
     // The other names of what lies at the address of the function that is being added.
     void add_shared(Same same, std::span<const CodeRow> rows, std::string_view raw_name) {
         std::vector<std::string_view> others;

@@ -41,6 +41,9 @@ struct FunctionColumns {
     // Other names of functions that share their code: the compiler or the linker folded them, or they are aliases.
     std::string shared_names;
     std::vector<uint64_t> sharing;  // of each, the index of the function
+    // Thunks, which are no functions here: the name of the function that each is for, and where its code lies.
+    std::string thunk_names;
+    std::vector<uint64_t> thunks, thunk_sizes;
 };
 
 // Of several symbols at one address, the one counts that debug information names, save where others call the function

@@ -54,12 +54,14 @@ def notes(hooks: Hooks, known: Mapping[str, object]) -> dict[str, object]:
         "inlined_only": _inlined_only(hooks),
         "partly_inlined": hooks.partly_inlined,
         "folded": hooks.folded,
+        "unseen": hooks.unseen,
     }
     for name, functions in of_code.items():
         if functions:
             found[name] = dict(list(functions.items())[:_NOTED])
-    if (left_out := len(hooks.partly_inlined) - _NOTED) > 0:
-        found["partly_inlined_left_out"] = left_out
+    beyond = [len(functions) - _NOTED for functions in (hooks.partly_inlined, hooks.unseen)]
+    if (left_out := sum(number for number in beyond if number > 0)) > 0:
+        found["inlined_left_out"] = left_out
     same_code = {other: name for name, others in hooks.selection.same_code.items() for other in others}
     said: tuple[tuple[str, Mapping[str, object]], ...] = (
         ("refused", _refused(hooks)),

@@ -34,6 +34,7 @@ from strobe.symbols import ModuleSymbols, Pattern, Selection, SymbolResolver, se
 from strobe.symbols.function_table import FunctionTable
 from strobe.symbols.select.allocators import with_declared_values
 from strobe.symbols.select.never_hooked import is_system_runtime
+from strobe.symbols.select.unseen_calls import Unseen
 from strobe.timeline.store import Store
 
 if TYPE_CHECKING:
@@ -101,6 +102,7 @@ class Hooks:
         self._probed: dict[int, TracedModule] = {}  # modules with functions whose returns are probed, by base
         self.partly_inlined: dict[str, int] = {}  # functions that are or were traced: inlined at so many sites besides
         self.folded: dict[str, str] = {}  # likewise, as symbols/select/folded.py finds them
+        self.unseen: dict[str, Unseen] = {}  # likewise, as symbols/select/unseen_calls.py finds them
         self.selection = Selection()
 
     @property
@@ -255,6 +257,7 @@ class Hooks:
         traced = self._matching(modules)
         self.partly_inlined |= self.selection.partly_inlined
         self.folded |= self.selection.folded
+        self.unseen |= self.selection.unseen
         self.extras.find_functions(_symbols(traced), list(self.patterns.values()))
         return traced
 
@@ -293,6 +296,7 @@ class Hooks:
                 return
             self._note_link_base(module)
             self._register_unwinder(module)
+            self.unseen |= {item.name: "optimized" for item in detailed.values() if item.inlines_unseen}
             hooks = self._planned(module, detailed)
             self._store.add_functions(self._session_id, {hook.function_id: hook.function for hook in hooks})
             if probed:

@@ -30,6 +30,7 @@ from strobe.model import (
 from strobe.session import hook_report
 from strobe.session.answers import how_it_ended, runtime_answer
 from strobe.session.confirmation import Confirmation
+from strobe.session.early_calls import early_calls
 from strobe.session.endings import end_columns, end_fields, open_warnings
 from strobe.session.extras.call_stacks import HEAP_STACK, check_count
 from strobe.session.hooks import Hooks
@@ -147,7 +148,9 @@ class LiveSession(Session):
         """Lets a started program run, and notes when; does nothing for one that was attached to."""
         if not self._target.attached:
             self._confirmation.look()  # the hooks that were installed before the program runs
-            self._store.add_notes(self.id, {"resumed_ticks": self._now_ticks()})
+            hooked = (hook.function for hook in list(self.hooks.installed.values()))
+            early = early_calls(self._libraries.known, hooked)
+            self._store.add_notes(self.id, {"resumed_ticks": self._now_ticks(), "early": early})
         self._target.resume()
 
     def confirm(self) -> None:

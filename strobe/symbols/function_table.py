@@ -78,6 +78,15 @@ class FunctionTable(Sequence[FunctionSymbol]):
         return list(zip(names_, columns.words(self.columns["sharing"]), strict=True))
 
     @cached_property
+    def thunks(self) -> list[tuple[str, int, int]]:
+        """Thunks of C++, which are not in the table: the name of the function each is for, its own address and size."""
+        if "thunk" not in self.columns:
+            return []
+        names_ = columns.strings(self.columns["thunk_name"])
+        places = columns.words(self.columns["thunk"]), columns.words(self.columns["thunk_size"])
+        return list(zip(names_, *places, strict=True))
+
+    @cached_property
     def source_paths(self) -> list[str]:
         """All source files, each once."""
         return columns.strings(self.columns["path"])

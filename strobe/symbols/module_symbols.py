@@ -19,7 +19,7 @@ class ModuleSymbols:
     """What is known of one file. Addresses are link-time: at run time `base + (address - link_base)`.
 
     `functions` are by address; of large modules they are made when touched. `has_debug_info`: some function comes with
-    source and parameters. `inlined`: columns name, sites, file, path (see Scan.inlined). `warnings` and
+    source and parameters. `inlined`: columns name, sites, file, path, unseen (see Scan.inlined). `warnings` and
     `missing_parts` are worded for the user; `strobe symbols` alone shows the latter (see CompleteImage).
     """
 
@@ -41,6 +41,11 @@ class ModuleSymbols:
         if not self.inlined:
             return {}
         return dict(zip(columns.strings(self.inlined["name"]), columns.words(self.inlined["sites"]), strict=True))
+
+    @cached_property
+    def inlined_unseen(self) -> frozenset[str]:
+        """Functions that were inlined where nothing is left of them, and are in no site."""
+        return frozenset(columns.strings(self.inlined["unseen"])) if self.inlined else frozenset()
 
     @cached_property
     def inlined_files(self) -> list[str | None]:

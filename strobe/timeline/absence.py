@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from strobe.dataclass import dataclass, field, replace
-from strobe.model import RECORDED_EVENTS, EventFilter, Loss
+from strobe.model import RECORDED_EVENTS, EventFilter, FunctionSymbol, Loss
 from strobe.timeline.coverage import Coverage, Window, coverage_of, window_of
 from strobe.timeline.host_absence import cut_lines, host_absence, is_asked, is_narrowed, listed
 from strobe.timeline.reader import SessionReader
@@ -18,8 +18,14 @@ from strobe.timeline.records import SessionRecord
 from strobe.timeline.selection import Selection, id_blob, text_test
 
 # The system loads libraries, and runs their constructors, before Strobe has its hooks in place.
-_EARLIEST = "from before main (what constructors of linked libraries call before that is not seen)"
+_EARLIEST = "from before main"
 _PERIODS_SHOWN = 3
+_UNSEEN = {  # by what symbols/select/unseen_calls.py says
+    "inlined": "The compiler has inlined {} where no code of it is left: calls there are not seen.",
+    "optimized": "LLVM, or gcc with -flto, has optimized {}, and does not say of all calls that it inlined them: those"
+    " are not seen.",
+    "thunk": "Calls of {} through another base class run a copy of it, in a thunk, and are not seen.",
+}
 _DURATION = "$duration"
 _NOT_REACHED = "No probed instruction was reached (a line of optimized code may run without its own)."
 
@@ -74,10 +80,12 @@ def doubts_of(reader: SessionReader, wanted: EventFilter, selection: Selection, 
 
 
 def names_in_doubt(reader: SessionReader) -> set[str]:
-    """Functions of which calls may have been made that are not seen as theirs: what `_add_not_seen` says of them."""
+    """Functions of which calls may have been made that are not seen as theirs: what `_add_not_seen` and `_add_early`
+    say of them."""
     notes = reader.record().notes
     found = {item.name for item in reader.functions().values() if item.source_file is None and not item.is_probe}
-    for note in ("refused", "namesakes", "inlined_only", "partly_inlined", "folded"):
+    found.update(item.name for item in _called_early(reader))
+    for note in ("refused", "namesakes", "inlined_only", "partly_inlined", "folded", "unseen"):
         named = notes.get(note)
         found.update(named if isinstance(named, dict) else ())
     return found
@@ -105,6 +113,7 @@ def _findings(
         _add_missing(found, reader, selection, loss, counts)
     _add_not_seen(found, reader, wanted, coverage.hooked)
     _add_processes(found, reader, wanted, window, coverage)
+    _add_early(found, reader, window, coverage)
     if coverage.hooked and not window.is_empty:
         _add_sight(found, reader, wanted, window)
     return found, counts
@@ -179,6 +188,29 @@ def _add_traced(found: _Findings, reader: SessionReader, window: Window, names: 
     elif window.seen_until > window.from_ticks:
         until = reader.segment.to_ns(window.seen_until)
         found.facts.append(f"{names} traced {_start(reader, window)} to {until} ns.")
+
+
+def _add_early(found: _Findings, reader: SessionReader, window: Window, coverage: Coverage) -> None:
+    """What may have been called before the hooks were in place, by constructors of linked libraries for example."""
+    if window.from_ticks > window.begin:
+        return
+    early = _called_early(reader)
+    functions = reader.functions()
+    names = [functions[item].name for item in coverage.hooked if item in functions and functions[item] in early]
+    if names:
+        found.doubts.append(
+            f"What runs before the program's first instruction may have called {listed(list(dict.fromkeys(names)))}: "
+            "constructors of a linked library, .preinit_array, or what chooses an IFUNC."
+        )
+
+
+def _called_early(reader: SessionReader) -> set[FunctionSymbol]:
+    """Functions that may have been called before the hooks were in place."""
+    early = reader.record().notes.get("early")
+    if not isinstance(early, dict):
+        return set()
+    modules, names = set(early["modules"]), set(early["functions"])
+    return {item for item in reader.functions().values() if item.module in modules or item.raw_name in names}
 
 
 def _start(reader: SessionReader, window: Window) -> str:
@@ -368,8 +400,18 @@ def _add_not_seen(found: _Findings, reader: SessionReader, wanted: EventFilter, 
             f"There is no debug information of {listed(unknown)}, which would say whether it was inlined anywhere: "
             "calls of such copies are not seen."
         )
-    if left_out := record.notes.get("partly_inlined_left_out"):
-        found.doubts.append(f"{left_out} more traced functions were inlined at some of their call sites.")
+    _add_unseen(found, record, wanted)
+    if left_out := record.notes.get("inlined_left_out"):
+        found.doubts.append(f"{left_out} more traced functions were, or may have been, inlined at some call sites.")
+
+
+def _add_unseen(found: _Findings, record: SessionRecord, wanted: EventFilter) -> None:
+    """What may have been inlined where nothing says so, and copies in thunks."""
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in _noted(record, "unseen", wanted).items():
+        by_reason.setdefault(reason, []).append(name)
+    for reason, names in by_reason.items():
+        found.doubts.append(f"{_UNSEEN[reason].format(listed(names))} Build with -fno-inline to see all calls.")
 
 
 def _noted(record: SessionRecord, note: str, wanted: EventFilter) -> dict[str, Any]:

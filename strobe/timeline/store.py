@@ -171,15 +171,16 @@ class Store:
         """Merges facts about the session that answers are to mention, one JSON value per key.
 
         `inlined_only`: {function name: inlined sites} of functions that exist only as inlined copies;
-        `partly_inlined`: the same of functions that are traced and have a copy of their own, `partly_inlined_left_out`:
-        how many of them were too many to be noted; `refused`: {name: why it could not be hooked},
-        `namesakes`: {name: how many others have it and are not traced}, `same_code`: {name: the name under which its
-        calls are recorded}; `children`: process ids that were last seen to be recorded after the end of the session's
-        own process; `polls`: see polls.py;
+        `partly_inlined`: the same of functions that are traced and have a copy of their own, `unseen`: {name: why calls
+        of it may not be seen}, `inlined_left_out`: how many of both were too many to be noted; `refused`: {name: why it
+        could not be hooked}, `namesakes`: {name: how many others have it and are not traced}, `same_code`: {name: the
+        name under which its calls are recorded}; `children`: process ids that were last seen to be recorded after the
+        end of the session's own process; `polls`: see polls.py;
         `attached`: true, else the session has started the program; `inherits_stdio`: true where output is not captured;
         `open_streams`: which streams another process could still write to when recording ended;
         `form`: of the recorder; in ticks `resumed_ticks`, `ended_ticks`: when a program that was launched began to run,
-        when recording ended; `recorder_off`: [last seen on, seen off], `overwritten`: {name: the same of its hook}.
+        when recording ended; `recorder_off`: [last seen on, seen off], `overwritten`: {name: the same of its hook};
+        `early`: as session/early_calls.py finds it.
         """
         self.change_notes(session_id, lambda known: known | dict(notes))
 

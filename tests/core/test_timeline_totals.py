@@ -171,8 +171,8 @@ def test_absence_says_whether_it_can_be_trusted(make_session: MakeSession) -> No
     segment = Segment(str(session.path))
     begin, end = segment.to_ns(500), segment.to_ns(session.now)
     assert trusted == (
-        "It was not called. app::parse was traced for the whole window, from before main (what constructors of linked"
-        " libraries call before that is not seen) to the end of the recording"
+        "It was not called. app::parse was traced for the whole window, from before main"
+        " to the end of the recording"
         f" ({end} ns). The exact totals count no call of them, and 1 calls of other functions."
         f" Process {PID} is recorded, and children of fork() until they exec, but not those of vfork, clone or _Fork."
         " The recorder was seen to be on, with its hooks in place, to the end of it."

@@ -20,7 +20,7 @@ from strobe.mcp import daemon
 Build = Callable[..., Path]
 
 ROOT = str(PROGRAMS)
-EARLIEST = "from before main (what constructors of linked libraries call before that is not seen)"
+EARLIEST = "from before main"
 NO_SUCH_EVENT = "No event that the other conditions select can have what is asked for. "
 NOT_PROVEN = "This does not prove that it did not happen. "
 

@@ -27,6 +27,8 @@ Slot slot_of(uint32_t attribute) {
             return kImport;
         case 0x1b:
             return kCompDir;
+        case 0x20:
+            return kInline;
         case 0x31:
             return kAbstractOrigin;
         case 0x3a:

@@ -24,6 +24,7 @@ enum Slot : uint8_t {
     kHighPc,
     kImport,
     kCompDir,
+    kInline,
     kAbstractOrigin,
     kDeclFile,
     kDeclLine,

@@ -66,6 +66,12 @@ bool has_code(const Attributes& attributes, bool has_code_at_zero) {
     return low->form != kFormAddr || ((at > 1 || has_code_at_zero) && at != UINT32_MAX && at != UINT64_MAX);
 }
 
+// DWARF 5, table 3.4: DW_INL_inlined, DW_INL_declared_inlined
+bool was_inlined(const Attributes& attributes) {
+    const uint64_t how = attributes.number(kInline, 0);
+    return how == 1 || how == 3;
+}
+
 class Walk {
   public:
     Walk(const Units& units, const Unit& unit, bool collects, Found& found)
@@ -142,7 +148,11 @@ class Walk {
 
     void collect(Interest interest, uint64_t start) {
         if (interest == kFunction) {
-            if (has_code(attributes_, has_code_at_zero_)) found_.functions.push_back(relative(start));
+            if (has_code(attributes_, has_code_at_zero_)) {
+                found_.functions.push_back(relative(start));
+            } else if (was_inlined(attributes_)) {
+                found_.inlinable.push_back(relative(start));
+            }
         } else if (interest == kInlined) {
             const auto origin = Units::reference(unit_, attributes_.find(kAbstractOrigin));
             if (origin && open_.back().in_function) found_.inlined.push_back({*origin, relative(start)});

@@ -41,6 +41,7 @@ struct Found {
     std::vector<uint32_t> variables;  // with an address of their own
     std::vector<uint32_t> types;      // named, with a definition
     std::vector<InlinedDie> inlined;  // in functions with code
+    std::vector<uint32_t> inlinable;  // abstract instances of what the compiler has inlined
     std::vector<uint64_t> imports;    // units of the alternate file, by the offset of their first DIE
     std::string damage;               // why the rest of the unit could not be read
 };

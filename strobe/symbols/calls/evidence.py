@@ -9,6 +9,7 @@ from strobe.symbols.calls.conventions import Conventions, contradicts, seen_in
 from strobe.symbols.calls.entry_sources import Seen, frame_slot
 from strobe.symbols.calls.module_code import ModuleCode
 from strobe.symbols.calls.optimization import (
+    OPTIMIZES,
     is_complete,
     is_kept_in_frame,
     is_like_elsewhere,
@@ -127,6 +128,14 @@ class Evidence:
         if row.shows_optimization or row.low is None:
             return False
         return "rustc" not in producer or self._is_unoptimized_unit(row.unit, row.low)
+
+    def inlines_unseen(self, row: SignatureRow) -> bool:
+        """Whether the function may have been inlined without a sign: LLVM says nothing of it where no instruction is
+        left, and gcc does not with LTO."""
+        producer = self._debug_info.producer(row.unit)
+        if "GNU" in producer:
+            return "GIMPLE" in producer and OPTIMIZES.search(producer) is not None
+        return not self._shows_no_optimization(row, producer)
 
     def _is_unoptimized_unit(self, unit: int, address: int) -> bool:
         """Whether all parameters of the functions around, of the same unit, lie in the frame."""

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from strobe.symbols.calls.entry_sources import Seen
 from strobe.symbols.calls.system_v import INTEGER_REGISTERS, NOTHING, ONE_FLOAT, ONE_INTEGER, Passing, Shape, Sources
 
+OPTIMIZES = re.compile(r" -O(?!0)")  # among the options that gcc notes
 _COMPLETE_RUSTC = (1, 95)  # seen: it lists parameters without name (`_`, a closure's own), as older ones did not
 _MICROSOFT_REGISTERS = (3, 2, 4, 5)  # rcx, rdx, r8, r9, as System V numbers what passes integers
 Assigned = Sequence[Sources | None]
@@ -39,7 +40,7 @@ def is_unoptimized(shapes: list[Shape | None], assigned: Assigned, seen: list[Se
 
 def is_plain_gcc(producer: str) -> bool:
     """Whether gcc noted its options, and none to optimize."""
-    return " -m" in producer and re.search(r" -O(?!0)", producer) is None
+    return " -m" in producer and OPTIMIZES.search(producer) is None
 
 
 def shows_convention(number: int, shape: Shape | None, sources: Sources | None, entry: Seen, is_plain: bool) -> bool:

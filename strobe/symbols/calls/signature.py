@@ -68,12 +68,21 @@ class Signatures:
 
     def fill_in(self, functions: Sequence[FunctionSymbol]) -> list[FunctionSymbol]:
         """The functions with `parameters` and `returns`; both stay None where the compiler may have changed them."""
-        dies = [self._die_of(function) for function in functions]
+        dies = [self._functions.die_at(function.address) for function in functions]
         rows = self._rows([die for die in dies if die is not None])
         return [
-            function if die is None else self._filled(function, next(rows))
+            function if die is None else self._filled(self._marked(function, row := next(rows)), row)
             for function, die in zip(functions, dies, strict=True)
         ]
+
+    def _marked(self, function: FunctionSymbol, row: SignatureRow | None) -> FunctionSymbol:
+        """Also a clone, and one whose parameters are in doubt."""
+        try:
+            with self.debug_info.dwarf.lock:
+                is_unseen = row is not None and self._evidence.inlines_unseen(row)
+        except UNREADABLE:  # a Doubt is one, too
+            is_unseen = True
+        return replace(function, inlines_unseen=True) if is_unseen else function
 
     def types_of(self, functions: Sequence[FunctionSymbol]) -> list[SignatureTypes | None]:
         """None for a function of which `fill_in` says nothing."""
@@ -155,6 +164,8 @@ class Signatures:
             return iter([None] * len(dies))
 
     def _filled(self, function: FunctionSymbol, row: SignatureRow | None) -> FunctionSymbol:
+        if names.is_changed_clone(function.raw_name):
+            return function
         try:
             with self.debug_info.dwarf.lock:
                 return function if row is None else self._read(function, row)

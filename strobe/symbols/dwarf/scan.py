@@ -33,7 +33,8 @@ class Scan:
         return CodeParts(partial(code_parts, self.index))
 
     def inlined(self) -> Columns:
-        """Functions that were inlined somewhere: columns name, sites (u64), file (u32, a number in path), path.
+        """Functions that were inlined somewhere: columns name, sites (u64), file (u32, a number in path), path; unseen:
+        names of those that were inlined where nothing is left of them, and have no site.
 
         Names are those that a copy of the function's own would have.
         """
@@ -44,6 +45,9 @@ class Scan:
         numbers = columns.words(found["sites"]), columns.halves(found["file"])
         for name, sites, file in zip(spelled, *numbers, strict=True):
             merged[name] = (sites + merged.get(name, (0, 0))[0], file)
+        unseen = [name for name, (sites, _) in merged.items() if not sites]
+        for name in unseen:
+            del merged[name]
         used = dict.fromkeys(file for _, file in merged.values() if file != NO_FILE)
         positions = {number: position for position, number in enumerate(used)}
         return {
@@ -51,6 +55,7 @@ class Scan:
             "sites": columns.of_words(sites for sites, _ in merged.values()),
             "file": columns.of_halves(positions.get(file, NO_FILE) for _, file in merged.values()),
             "path": columns.of_strings(files[number] for number in positions),
+            "unseen": columns.of_strings(unseen),
         }
 
     def named(self) -> NamedRows:

@@ -39,6 +39,7 @@ from strobe.symbols.select.left_out import (
 from strobe.symbols.select.linear_regex import LinearRegex, RegexError
 from strobe.symbols.select.nearest import nearest_files, nearest_functions
 from strobe.symbols.select.never_hooked import is_system_runtime, unsafe_reason
+from strobe.symbols.select.unseen_calls import Unseen, unseen_calls
 
 _SHOWN = 5  # names in one warning
 _SELECTORS = "@usercode, @file:TEXT, @lib:NAME, @heap"
@@ -163,7 +164,7 @@ class Selection:
     the same with `**` for each `*`, and how many functions that matches.
     `partly_inlined`: of the functions, those that were also inlined, by name, with the number of sites. `folded`: as
     folded.py finds them. `same_code`: of the functions, those whose code is that of others, too, by name, with the
-    names of these.
+    names of these. `unseen`: as unseen_calls.py finds them.
     """
 
     functions: list[FunctionSymbol] = field(default_factory=list)
@@ -174,6 +175,7 @@ class Selection:
     partly_inlined: dict[str, int] = field(default_factory=dict)
     folded: dict[str, str] = field(default_factory=dict)
     same_code: dict[str, list[str]] = field(default_factory=dict)
+    unseen: dict[str, Unseen] = field(default_factory=dict)
 
     def meant(self, text: str) -> str:
         """What a pattern that matches nothing may have meant, as a sentence; "" where nothing is near."""
@@ -217,6 +219,7 @@ def select(patterns: Sequence[Pattern], modules: Sequence[ModuleSymbols]) -> Sel
     selection.same_code = with_same_code(selection.functions, searched)
     selection.warnings.extend(shared_code(selection.same_code))
     selection.folded = folded(selection.functions, searched)
+    selection.unseen = unseen_calls(selection.functions, modules)
     selection.warnings.extend(folded_warning(selection.folded))
     named = {pattern.text for pattern in patterns if pattern.is_exact}
     selection.warnings.extend(refusal_warnings(refused, named))

@@ -1,0 +1,49 @@
+"""Functions that may be called where no call of theirs is seen, though nothing says where: what was inlined and left
+nothing, and thunks with code of their own."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from typing import Literal
+
+from strobe.model import FunctionSymbol
+from strobe.symbols.function_table import FunctionTable
+from strobe.symbols.module_symbols import ModuleSymbols
+from strobe.symbols.objects.code_bytes import code_at
+from strobe.symbols.objects.damage import UNREADABLE
+
+# `inlined`: gcc says that it has inlined it, and not where, as nothing of it is left there. `optimized`: by a compiler
+# that does not say even that. `thunk`: calls through another base class run a copy of it.
+Unseen = Literal["inlined", "optimized", "thunk"]
+_SHORT, _NEAR = struct.Struct("<Bb"), struct.Struct("<Bi")  # jmp rel8, jmp rel32
+
+
+def unseen_calls(functions: Iterable[FunctionSymbol], modules: Iterable[ModuleSymbols]) -> dict[str, Unseen]:
+    """Of these functions, by name. Which are "optimized" is known when they are looked at one by one: see
+    FunctionSymbol.inlines_unseen."""
+    wanted: dict[str, set[int]] = {}
+    for function in functions:
+        wanted.setdefault(function.name, set()).add(function.address)
+    found: dict[str, Unseen] = {}
+    for module in modules:
+        found |= dict.fromkeys(module.inlined_unseen & wanted.keys(), "inlined")
+        if isinstance(module.functions, FunctionTable):
+            for name, address, size in module.functions.thunks:
+                if name in wanted and not _jumps_to(module.path, address, size, wanted[name]):
+                    found[name] = "thunk"
+    return found
+
+
+def _jumps_to(path: str, address: int, size: int, targets: Iterable[int]) -> bool:
+    """Whether the code ends with a jump there."""
+    try:
+        code = code_at(path, address, size)
+    except UNREADABLE:
+        return False
+    for jump, opcode in ((_NEAR, 0xE9), (_SHORT, 0xEB)):
+        if len(code) >= jump.size:
+            found, distance = jump.unpack(code[-jump.size :])
+            if found == opcode and address + size + distance in targets:
+                return True
+    return False
