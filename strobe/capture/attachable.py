@@ -84,14 +84,28 @@ def refused(pid: int, reason: object, is_permission: bool) -> StrobeError:
 
 
 def _has_ended(pid: int) -> bool:
-    """Also where its parent has not asked yet how. A process whose other thread calls exec looks so for a moment."""
+    """Also where its parent has not asked yet how. A process of which another thread than the main one calls exec may
+    look so for a moment."""
     until = time.monotonic() + _BECOMING_S
-    while True:
-        with suppress(StrobeError):
-            if _state(pid) not in ("Z", "X"):
-                return False
+    while not task_status.has_living_threads(pid):
         if time.monotonic() > until:
             return True
+        time.sleep(_POLL_S)
+    return False
+
+
+def program_of(pid: int) -> Path:
+    """What the process runs, to be opened. Raises no_such_process, and attach_refused where the main thread has ended
+    before the others; OSError."""
+    link = Path(f"/proc/{pid}/exe")
+    until = time.monotonic() + _BECOMING_S
+    while True:
+        try:
+            link.readlink()
+            return link
+        except (FileNotFoundError, ProcessLookupError) as error:  # the main thread has ended, or another one calls exec
+            if time.monotonic() > until:
+                raise refused(pid, "its main thread has ended", is_permission=False) from error
         time.sleep(_POLL_S)
 
 

@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from strobe.capture.attachable import refused
+from strobe.capture.attachable import program_of, refused
 from strobe.capture.sanitizers import has_thread_sanitizer
 from strobe.dataclass import dataclass
 from strobe.errors import StrobeError, failure
@@ -165,12 +165,12 @@ def _check_elf(path: str, opened_by: str) -> None:
 
 def check_running(pid: int) -> str:
     """Path of the program that process `pid` runs. Raises no_such_process, attach_refused, and as `resolve`."""
-    link = Path(f"/proc/{pid}/exe")
     try:
+        link = program_of(pid)
         path = str(link.readlink()).removesuffix(" (deleted)")  # also where another file has taken its place
         program = link.open("rb")
-    except (FileNotFoundError, ProcessLookupError) as error:
-        raise failure("no_such_process", pid=pid) from error
+    except (FileNotFoundError, ProcessLookupError) as error:  # just then
+        raise refused(pid, error.strerror, is_permission=False) from error
     except OSError as error:
         raise refused(pid, error.strerror, is_permission=True) from error
     with program:  # the process may end meanwhile

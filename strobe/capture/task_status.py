@@ -61,6 +61,16 @@ def _is_task_ending(task: Path) -> bool:
     return words[0] in "ZX" or bool(int(words[6]) & _PF_EXITING) or bool(pending & 1 << (signal.SIGKILL - 1))
 
 
+def has_living_threads(pid: int) -> bool:
+    """False also when the process is gone. The main thread may end before others."""
+    with suppress(OSError):
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            with suppress(FileNotFoundError, ProcessLookupError):
+                if _fields(task / "status")["State"][0] not in "ZX":
+                    return True
+    return False
+
+
 def is_traced(pid: int, threads: Iterable[int] | None = None) -> bool | None:
     """Whether any thread of it is, or any of these, by ptrace; None when there is no such process, it has ended and
     its parent has not asked yet, or it may not be read."""

@@ -33,6 +33,7 @@ _CUT_OFF = (
     "The program has closed the descriptors of Strobe's agent, or its main thread has ended. It is still recorded, "
     "with the hooks that it has, which can no longer be changed; libraries that it loads later are not traced."
 )
+_OFF = "{subject}: calls are no longer recorded. Start a new session to continue."
 
 
 class Confirmation:
@@ -61,6 +62,7 @@ class Confirmation:
         self._segment_path = segment_path
         self._is_over = is_over
         self._children = children
+        self._program = _core.program_identity(target.pid)
         self.last_ticks = 0  # when all was seen to be well
         self._is_off = False
         self._is_cut_off = False
@@ -119,7 +121,6 @@ class Confirmation:
 
     def _look(self) -> int | None:
         """When all was well, in ticks."""
-        self._look_at_connection()
         now_ticks = _core.ticks() - self._start_ticks
         missing = self._target.look(self._start_ticks)
         if missing is None or missing:
@@ -129,6 +130,7 @@ class Confirmation:
         if missing is None:
             self._note_off(now_ticks)
             return None
+        self._look_at_connection()
         self._note_overwritten(missing, now_ticks)
         self._look_at_children(now_ticks)
         return None if self._is_off else now_ticks
@@ -144,8 +146,9 @@ class Confirmation:
             return
         self._is_off = True
         self._store.add_notes(self._session_id, {"recorder_off": [self.last_ticks, now_ticks]})
-        text = "The recorder in the program is off: calls are no longer recorded. Start a new session to continue."
-        self._store.add_warnings(self._session_id, [text])
+        is_another = _core.program_identity(self._target.pid) not in (self._program, b"")
+        subject = "The program has become another one by exec" if is_another else "The recorder in the program is off"
+        self._store.add_warnings(self._session_id, [_OFF.format(subject=subject)])
 
     def _note_overwritten(self, missing: set[int], now_ticks: int) -> None:
         fresh = self._hooks.note_overwritten(missing, self.last_ticks)

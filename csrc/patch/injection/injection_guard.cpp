@@ -17,6 +17,7 @@
 #include <map>
 #include <mutex>
 #include <stdexcept>
+#include <string>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -25,6 +26,7 @@
 #include "patch/injection/clock.h"
 #include "patch/injection/imports.h"
 #include "patch/injection/safe_point.h"
+#include "patch/target/program_identity.h"
 #include "patch/target/task_state.h"
 #include "patch/target/tracer.h"
 #include "patch/threads/held_threads.h"
@@ -34,6 +36,7 @@ namespace strobe {
 // Used by the thread of Frida that traces the process, but for `refusal`.
 struct InjectionGuard::Injection {
     std::chrono::milliseconds limit{};
+    std::string program;  // as program_identity has it, from before Frida looks at the process
     std::atomic<int> refusal{0};
     bool is_taken = false;            // the thread stands at a safe point
     std::uint64_t pc = 0, stack = 0;  // of that
@@ -75,7 +78,14 @@ constexpr std::size_t kMostVectors = 1 << 14;  // bytes; 11 KB with all of today
 
 std::mutex lock;
 std::map<pid_t, std::shared_ptr<Injection>> injections;  // by process
-std::map<pid_t, std::uint64_t> running_before;           // when they started; by process
+
+// A process that ran before Frida came.
+struct Entered {
+    std::uint64_t start = 0;   // as start_ticks has it
+    std::string program;       // that Frida's loader was launched in, as program_identity has it
+    std::uint64_t loader = 0;  // where the memory of the loader starts; 0 before it is launched
+};
+std::map<pid_t, Entered> running_before;
 
 std::shared_ptr<Injection> injection_into(pid_t thread) {
     const std::lock_guard<std::mutex> own(lock);
@@ -86,14 +96,39 @@ std::shared_ptr<Injection> injection_into(pid_t thread) {
 // Frida traces it for some time after its agent has come, and after that has gone.
 void remember_running(pid_t process) {
     const std::lock_guard<std::mutex> own(lock);
-    std::erase_if(running_before, [](const auto& one) { return start_ticks(one.first) != one.second; });
-    running_before[process] = start_ticks(process);
+    std::erase_if(running_before, [](const auto& one) { return start_ticks(one.first) != one.second.start; });
+    running_before[process].start = start_ticks(process);
 }
 
 bool was_running(pid_t process) {
     const std::lock_guard<std::mutex> own(lock);
     const auto found = running_before.find(process);
-    return found != running_before.end() && start_ticks(process) == found->second;
+    return found != running_before.end() && start_ticks(process) == found->second.start;
+}
+
+void note_loader(const Injection& injection, pid_t process) {
+    const std::lock_guard<std::mutex> own(lock);
+    const auto found = running_before.find(process);
+    if (found == running_before.end()) return;
+    found->second.program = injection.program;
+    found->second.loader = injection.called;
+}
+
+// None where it did not run before, or no loader was launched.
+Entered entered(pid_t process) {
+    const std::lock_guard<std::mutex> own(lock);
+    const auto found = running_before.find(process);
+    return found == running_before.end() ? Entered{} : found->second;
+}
+
+// Frida calls functions at addresses of the program that it has looked at. Where an agent has lost its connection,
+// Frida has the memory of its loader unmapped, whatever the process has become meanwhile.
+bool is_of_another_program(const Injection* injection, pid_t process, const user_regs_struct& call) {
+    const Entered before = entered(process);
+    const bool is_attach = injection != nullptr && injection->limit.count() > 0;
+    if (before.loader != 0 && call.rdi == before.loader && call.rip != before.loader)
+        return program_identity(process) != before.program;
+    return is_attach && program_identity(process) != injection->program;
 }
 
 void keep_vectors(Injection& injection, pid_t thread) {
@@ -185,7 +220,10 @@ void hold_others(Injection& injection, pid_t main_thread) {
 // the same place; at last, where it gives up, munmap of that place.
 bool removes_loader(Injection& injection, pid_t thread, const user_regs_struct& registers) {
     if (registers.rip == injection.called) {
-        if (!std::exchange(injection.is_launched, true)) hold_others(injection, thread);
+        if (!std::exchange(injection.is_launched, true)) {
+            note_loader(injection, thread);
+            hold_others(injection, thread);
+        }
     } else if (injection.is_launched && registers.rdi == injection.called) {
         return true;
     }
@@ -261,6 +299,10 @@ long guarded(Injection& injection, enum __ptrace_request request, pid_t thread, 
     const bool is_end =
         writes && registers != nullptr && registers->rip == injection.pc && registers->rsp == injection.stack;
     const bool is_call = writes && registers != nullptr && !is_end;
+    if (is_call && is_of_another_program(&injection, thread, *registers)) {
+        errno = injection.refusal = EBUSY;
+        return -1;
+    }
     if (is_call && removes_loader(injection, thread, *registers)) {
         errno = EBUSY;
         return -1;
@@ -286,6 +328,17 @@ long guarded(Injection& injection, enum __ptrace_request request, pid_t thread, 
     // Frida would go another way in, by a jump that it writes over code of the program
     errno = request == PTRACE_SEIZE && error == EPERM ? EACCES : error;
     return result;
+}
+
+// Whether Frida, with no attach and no detach under way, is about to see to the loader of a program that is no more.
+bool is_stale(enum __ptrace_request request, pid_t thread, const void* address, void* data) {
+    if (request == PTRACE_SEIZE) {
+        const Entered before = entered(thread);
+        return before.loader != 0 && program_identity(thread) != before.program;
+    }
+    const bool writes = request == PTRACE_SETREGS || request == PTRACE_SETREGSET;
+    const user_regs_struct* registers = writes ? registers_in(request, address, data) : nullptr;
+    return registers != nullptr && is_of_another_program(nullptr, thread, *registers);
 }
 
 // A signal of the program's in whose delivery the thread stands: it would be lost where Frida, after a failure, lets go
@@ -320,7 +373,12 @@ long guarded_ptrace(enum __ptrace_request request, pid_t thread, void* address, 
         std::erase_if(standing,
                       [thread](const auto& one) { return one.first == thread && let_run(thread, *one.second); });
     }
-    return injection ? guarded(*injection, request, thread, address, data) : ptrace(request, thread, address, data);
+    if (injection) return guarded(*injection, request, thread, address, data);
+    if (is_stale(request, thread, address, data)) {
+        errno = ESRCH;
+        return -1;
+    }
+    return ptrace(request, thread, address, data);
 }
 
 // In the place of waitpid, in Frida, which is to learn the end of those children alone that it has started.
@@ -334,6 +392,7 @@ InjectionGuard::InjectionGuard(pid_t process, const std::string& library, std::c
                                bool is_fridas)
     : process_(process), injection_(std::make_shared<Injection>()) {
     injection_->limit = limit;
+    injection_->program = program_identity(process);
     if (!replace_import(library, "ptrace", reinterpret_cast<void*>(&guarded_ptrace))) {
         throw std::runtime_error("this version of Frida does not call ptrace from its table of relocations");
     }

@@ -17,6 +17,7 @@ from support.programs import PROGRAMS, require
 from support.sessions import Build, totals
 from support.wait import wait_until
 
+from strobe.capture import task_status
 from strobe.capture.attachable import has_agent
 from strobe.errors import Code, StrobeError
 from strobe.model import LaunchSpec, TraceRequest
@@ -92,3 +93,13 @@ def test_it_is_another_users(manager: SessionManager, build_program: Build) -> N
         running(program, before=lambda: os.setresuid(NOBODY, NOBODY, NOBODY)) as process,
     ):
         assert f"it runs as user {NOBODY}" in refusal(manager, process)
+
+
+def test_a_process_whose_main_thread_has_ended_is_not_said_to_be_none(
+    manager: SessionManager, build_program: Build
+) -> None:
+    with running(build_program("without_main_thread")) as process:
+        wait_until(lambda: task_status.fields(process.pid)["State"].startswith("Z"), "the end of the main thread")
+        with pytest.raises(StrobeError, match="its main thread has ended") as caught:
+            manager.launch(LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), TraceRequest(["*"]))
+        assert caught.value.code is Code.ATTACH_FAILED

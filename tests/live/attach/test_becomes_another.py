@@ -1,0 +1,79 @@
+"""A program that is attached to becomes another one: what Frida knows of the first is not used in the second."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+
+import pytest
+from support import processes
+from support.programs import PROGRAMS
+from support.rounds import rounds, scenario
+from support.sessions import Build
+
+from strobe.errors import StrobeError
+from strobe.model import LaunchSpec, TraceRequest
+from strobe.session import SessionManager
+
+# its addresses are not chosen at random: they are the same in both
+FIXED = ["setarch", "-R"]
+
+OBSERVER = """
+import sys, time
+from strobe.model import LaunchSpec, TraceRequest
+from strobe.session import SessionManager
+session = SessionManager().launch(LaunchSpec("", pid=int(sys.argv[1]), project_root=sys.argv[2]), TraceRequest(["ask"]))
+print("attached", flush=True)
+while not session.warnings:
+    time.sleep(0.01)
+time.sleep(1)
+print(*session.warnings, flush=True)
+session.stop()
+"""
+
+
+@pytest.mark.skipif(shutil.which("setarch") is None, reason="needs setarch")
+def test_the_memory_of_the_next_program_is_its_own(build_program: Build) -> None:
+    """It lies where that of the agent's loader lay in the first, before the observer learns anything."""
+    command = [*FIXED, str(build_program("becomes_itself"))]
+    program = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        assert program.stdout is not None and program.stdout.readline() == "ready\n"
+        command = [sys.executable, "-c", OBSERVER, str(program.pid), str(PROGRAMS)]
+        observer = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        try:
+            assert observer.stdout is not None and observer.stdout.readline() == "attached\n"
+            observer.send_signal(signal.SIGSTOP)
+            os.waitid(os.P_PID, observer.pid, os.WSTOPPED)
+            program.send_signal(signal.SIGUSR1)
+            assert program.stdout.readline() == "filled\n"
+            observer.send_signal(signal.SIGCONT)
+            assert observer.communicate(timeout=60)[0] == (
+                "The program has become another one by exec: calls are no longer recorded. Start a new session to "
+                "continue.\n"
+            )
+        finally:
+            processes.end(observer)
+        assert program.communicate(timeout=60) == ("kept\n", None)
+        assert program.returncode == 7
+    finally:
+        processes.end(program)
+
+
+@scenario
+def test_one_that_does_so_all_the_time(manager: SessionManager, build_program: Build) -> None:
+    """Another thread than the main one, which Frida has call functions, does it every 20 ms."""
+    for _ in rounds(4):
+        process = subprocess.Popen([build_program("execs_in_thread")], stdout=subprocess.PIPE, text=True)
+        try:
+            assert process.stdout is not None and process.stdout.readline() == "ready\n"
+            request = LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS))
+            with contextlib.suppress(StrobeError):
+                manager.launch(request, TraceRequest(["step"])).stop()
+            assert os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+        finally:
+            processes.end(process)
