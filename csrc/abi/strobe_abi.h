@@ -209,7 +209,7 @@ struct strobe_thread {
     uint64_t end_ticks;   /* 0 while it lives, or when its end was not seen */
     uint32_t pid;
     uint32_t tid;
-    char name[16]; /* as the kernel had it at the first event, NUL-terminated */
+    char name[16]; /* as the kernel had it when it was last read, NUL-terminated */
     uint8_t reserved[24];
 };
 

@@ -113,6 +113,7 @@ def _findings(
         _add_missing(found, reader, selection, loss, counts)
     _add_not_seen(found, reader, wanted, coverage.hooked)
     _add_processes(found, reader, wanted, window, coverage)
+    _add_threads(found, reader, wanted, coverage, counts)
     _add_early(found, reader, window, coverage)
     if coverage.hooked and not window.is_empty:
         _add_sight(found, reader, wanted, window)
@@ -428,15 +429,12 @@ def _with_sites(sites: dict[str, object]) -> str:
 def _add_processes(
     found: _Findings, reader: SessionReader, wanted: EventFilter, window: Window, coverage: Coverage
 ) -> None:
-    """What is not known of other processes than the program's own, and of threads by their names."""
+    """What is not known of other processes than the program's own."""
     record = reader.record()
     children = reader.segment.forked_children
     known = {thread.pid for thread in reader.threads().values()} | {record.pid}
     if wanted.pid is not None and wanted.pid not in known:
         found.doubts.append(f"Nothing was recorded of process {wanted.pid}; this session is of {record.pid}.")
-    if wanted.thread_name is not None and coverage.hooked:
-        names = sorted({thread.name for thread in reader.threads().values()})
-        found.facts.append(f"Threads that called traced functions: {listed(names) or 'none'}.")
     if record.notes.get("form") == "portable":
         found.facts.append(f"Of process {record.pid} alone: its children are not recorded in the portable form.")
         return
@@ -452,6 +450,21 @@ def _add_processes(
             f"The program has forked {children} {'child' if children == 1 else 'children'}, which a hook that was"
             " installed after the fork does not reach."
         )
+
+
+def _add_threads(
+    found: _Findings, reader: SessionReader, wanted: EventFilter, coverage: Coverage, counts: _Counts
+) -> None:
+    """What is not known of threads by their names, which are read now and then."""
+    if wanted.thread_name is None or not coverage.hooked:
+        return
+    if counts.calls:
+        found.doubts.append(
+            "A thread is known by the name that it had when that was last read, for all of its calls: it may have had "
+            "another one at the time."
+        )
+    names = sorted({thread.name for thread in reader.threads().values()})
+    found.facts.append(f"Threads that called traced functions: {listed(names) or 'none'}.")
 
 
 def _add_changed_children(found: _Findings, record: SessionRecord, wanted: EventFilter, window: Window) -> None:

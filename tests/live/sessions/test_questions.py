@@ -173,3 +173,20 @@ def test_nothing_is_denied_of_calls_that_still_run(launch: Launch, build_program
     outcome(session)
     absence = session.query(wanted).absence or ""
     assert "does not prove" not in absence, absence
+
+
+@pytest.mark.parametrize("name", ["waiting", "working", "resting"])
+def test_calls_under_another_name_of_their_thread_are_not_denied(
+    launch: Launch, build_program: Build, name: str
+) -> None:
+    session = launch(build_program("renamed", "-O0"), patterns=["begin", "work", "rest"])
+    assert outcome(session).stdout == "done 11\n"
+    by_name = TextMatch(equals=name)
+    found = session.query(EventFilter(function=TextMatch(equals="work"), thread_name=by_name))
+    if not found.events:
+        assert found.absence is not None and found.absence.startswith(
+            "This does not prove that it did not happen. A thread is known by the name that it had when that was last "
+            "read, for all of its calls: it may have had another one at the time."
+        )
+    absence = session.query(EventFilter(function=TextMatch(equals="rest"), thread_name=by_name)).absence
+    assert absence is not None and absence.startswith("It did not happen.")
