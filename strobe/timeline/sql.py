@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import itertools
 import json
+import queue
 import re
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
 
 import apsw
 
-from strobe import _abi, _core
+from strobe import _abi, _core, threads
 from strobe.dataclass import replace
 from strobe.errors import failure
 from strobe.limits import SQL_ROWS
@@ -28,10 +30,12 @@ from strobe.timeline.events import decode_text
 from strobe.timeline.reader import SessionReader, open_reader
 
 _STEPS = 20_000  # of SQLite's machine between two looks at the clock: about a millisecond
+_LATE_S = 1.0  # after its time a statement that looks at the clock has ended
 # quoted text, comments, the end of a statement, and the rest
 _TOKENS = re.compile(
     r"""'[^']*'?|"[^"]*"?|`[^`]*`?|\[[^\]]*\]?|--[^\n]*|/\*.*?(?:\*/|\Z)|;|\s+|[^'"`\[;\s/-]+|.""", re.DOTALL
 )
+_Found = tuple[list[str], list[tuple[object, ...]]]
 More = Callable[[Event], tuple[str | None, str | None, str | None]]
 _ALLOWED = {apsw.SQLITE_SELECT, apsw.SQLITE_READ, apsw.SQLITE_FUNCTION, apsw.SQLITE_RECURSIVE}
 
@@ -78,6 +82,42 @@ def run(
     """
     if _are_several(statement):
         raise failure("several_statements")
+    # On a thread of its own: within one function of SQLite's (instr of long texts takes hours) nobody looks at the
+    # clock, and Python handles no signal. Who asks does not wait for that; the thread ends with the function.
+    deadline = time.monotonic() + timeout_s
+    given_up = threading.Event()
+    found: queue.SimpleQueue[_Found | BaseException] = queue.SimpleQueue()
+
+    def work() -> None:
+        try:
+            found.put(_rows(reader, statement, more, lambda: given_up.is_set() or time.monotonic() > deadline))
+        except BaseException as error:
+            found.put(error)
+
+    threads.start("a statement", work, threads.logged_only)
+    try:
+        outcome = found.get(timeout=timeout_s + _LATE_S)
+    except queue.Empty:
+        outcome = apsw.InterruptError()
+    finally:
+        given_up.set()
+    match outcome:
+        case apsw.InterruptError():
+            raise failure("sql_too_long", seconds=f"{timeout_s:g}") from outcome
+        case apsw.NoMemError():
+            raise MemoryError from outcome
+        case apsw.Error() | ValueError() | TypeError():
+            raise failure("bad_sql", reason=outcome) from outcome
+        case BaseException():
+            raise outcome
+    columns, rows = outcome
+    if len(rows) > SQL_ROWS:
+        raise failure("sql_too_much", rows=f"{SQL_ROWS:,}")
+    return columns, rows
+
+
+def _rows(reader: SessionReader, statement: str, more: More | None, is_over: Callable[[], bool]) -> _Found:
+    """Column names and up to SQL_ROWS + 1 rows. Raises what SQLite and the functions of the view do."""
     connection = open_reader(reader.store.home)
     columns: list[str] = []
 
@@ -90,21 +130,10 @@ def run(
         connection.authorizer = _authorize
         cursor = connection.cursor()
         cursor.exec_trace = note_columns
-        deadline = time.monotonic() + timeout_s
-        # it is Python: signals are handled there, too
-        connection.set_progress_handler(lambda: time.monotonic() > deadline, _STEPS)
-        rows = list(itertools.islice(cursor.execute(with_columns(statement)), SQL_ROWS + 1))
-    except apsw.InterruptError as error:
-        raise failure("sql_too_long", seconds=f"{timeout_s:g}") from error
-    except apsw.NoMemError as error:
-        raise MemoryError from error
-    except (apsw.Error, ValueError, TypeError) as error:
-        raise failure("bad_sql", reason=error) from error
+        connection.set_progress_handler(is_over, _STEPS)
+        return columns, list(itertools.islice(cursor.execute(with_columns(statement)), SQL_ROWS + 1))
     finally:
         connection.close()
-    if len(rows) > SQL_ROWS:
-        raise failure("sql_too_much", rows=f"{SQL_ROWS:,}")
-    return columns, rows
 
 
 def _are_several(text: str) -> bool:

@@ -19,6 +19,8 @@ from strobe.timeline import sql
 
 ENDLESS = "with recursive n(x) as (select 1 union all select x + 1 from n) select count(*) from n"
 ENDLESS_ROWS = "with recursive n(x) as (select 1 union all select x + 1 from n) select x from n"
+# SQLite compares 12 MB at each of 13 million places in one function, which looks at no clock
+ENDLESS_FUNCTION = "select instr(hex(zeroblob(12500000)), hex(zeroblob(6000000)) || 'b')"
 SECONDS = 60
 # says when the statement has begun, which nothing else does
 ANNOUNCED = """
@@ -51,6 +53,20 @@ def test_a_statement_has_a_time_limit(session: WrittenSession) -> None:
     assert session.timeline.sql("select 1", 5)[1] == [(1,)]
 
 
+def test_a_function_of_sqlites_has_the_same_limit(session: WrittenSession) -> None:
+    """In a process of its own: the function goes on until that ends."""
+    script = (
+        "import sys, strobe\n"
+        "from strobe.session import SessionManager\n"
+        "try:\n    SessionManager().get(sys.argv[1]).sql(sys.argv[2], 0.2)\n"
+        "except strobe.StrobeError as error:\n    print(error, flush=True)\n"
+    )
+    command = [sys.executable, "-c", script, session.session_id, ENDLESS_FUNCTION]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.startswith("LIMIT_REACHED: The statement did not end within 0.2 s.")
+
+
 def test_rows_have_a_limit(session: WrittenSession, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sql, "SQL_ROWS", 1000)
     with pytest.raises(StrobeError, match=r"LIMIT_REACHED: The statement has more than 1,000 rows\."):
@@ -72,13 +88,18 @@ def test_the_command_has_a_time_limit(session: WrittenSession) -> None:
     assert without_progress(result.stderr).startswith("strobe: LIMIT_REACHED: The statement did not end within 0.3 s.")
 
 
+@pytest.mark.parametrize("statement", [ENDLESS, ENDLESS_FUNCTION], ids=["of many rows", "within a function"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_the_command(session: WrittenSession, number: signal.Signals) -> None:
-    command = [sys.executable, "-c", ANNOUNCED, "sql", session.session_id, ENDLESS]
+def test_a_signal_ends_the_command(session: WrittenSession, number: signal.Signals, statement: str) -> None:
+    command = [sys.executable, "-c", ANNOUNCED, "sql", session.session_id, statement]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None and process.stderr.readline() == "begun\n"
     os.kill(process.pid, number)
-    output, error = process.communicate(timeout=30)  # the statement's own limit is 60 s
+    try:
+        output, error = process.communicate(timeout=30)  # the statement's own limit is 60 s
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise
     assert process.returncode == 128 + number
     assert output == ""
     assert "Traceback" not in error
