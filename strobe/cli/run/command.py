@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
+import stat
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -132,8 +134,8 @@ def run(
     stream = output or sys.stderr
     sink = Sink(stream.fileno())
     report = _json_report(sink) if as_json else TextReport(sink, Palette.of(stream))
-    # a file of ours can be read later, so it gets everything; who watches, or redirects, gets what is happening now
-    complete = as_json or output is not None
+    # a file can be read later, so it gets everything; who watches, on a terminal or behind a pipe, what happens now
+    complete = as_json or output is not None or _is_file(stream)
     with Forwarding() as signals, closing(SessionManager()) as manager:
         if not keep:
             signals.at_last = manager.remove_segments
@@ -148,6 +150,11 @@ def run(
             click.echo(f"strobe: {hint}", err=True)
         ending = LiveRun(session, report, signals, complete).follow(not summary, keep)
     sys.exit(_finish(ending, sink, None if output is None else output.name))
+
+
+def _is_file(stream: IO[str]) -> bool:
+    """Whether it is a file on a disk: `2>calls.txt`, too."""
+    return stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
 
 
 def _json_report(sink: Sink) -> Report:

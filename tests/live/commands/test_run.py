@@ -125,6 +125,20 @@ def test_a_million_calls_are_counted_and_what_is_not_printed_is_reported(build_p
     assert shown + told >= 2_000_000
 
 
+def test_a_file_to_which_it_is_redirected_has_every_event(build_program: Build, tmp_path: Path) -> None:
+    """More than is printed within 2 s, after which what is late is left out on a terminal and behind a pipe."""
+    listing = tmp_path / "calls"
+    rounds = 40_000  # of three calls in each of two threads
+    words = ["run", "-t", "step", "--no-sampling", "--", build_program("billion", "-O1", "-pthread"), str(8 * rounds)]
+    with listing.open("wb") as file:
+        result = subprocess.run([*STROBE, *map(str, words)], stdout=subprocess.DEVNULL, stderr=file, timeout=SECONDS)
+    assert result.returncode == 0
+    error = listing.read_text()
+    calls = sum(summary(error).values())
+    assert calls == 6 * rounds
+    assert (len(re.findall(r"\bstep\(", error)), not_printed(error)) == (calls, [])
+
+
 def not_printed(text: str) -> list[str]:
     return re.findall(r"^strobe: ([\d,]+) events not printed; the totals count them$", text, re.M)
 
