@@ -25,8 +25,8 @@ std::string_view first_word(std::string_view text) {
 }
 
 bool is_clone_mark(std::string_view word) {
-    static constexpr std::array<std::string_view, 9> kMarks = {"isra",     "constprop",  "part",     "cold", "llvm",
-                                                               "lto_priv", "localalias", "resolver", "clone"};
+    static constexpr std::array<std::string_view, 8> kMarks = {"isra", "constprop", "part",       "cold",
+                                                               "llvm", "lto_priv",  "localalias", "clone"};
     return std::find(kMarks.begin(), kMarks.end(), word) != kMarks.end();
 }
 
@@ -112,6 +112,8 @@ bool append_escaped(std::string& text, std::string_view code) {
 bool is_cold(std::string_view raw_name) {
     return raw_name.find(".cold") != raw_name.npos || raw_name.find(".__part.") != raw_name.npos;  // gcc, clang
 }
+
+bool is_resolver(std::string_view raw_name) { return raw_name.ends_with(".resolver"); }
 
 std::string_view without_clone(std::string_view raw_name) {
     const auto in_mark = [](char letter) { return is_word(letter) || letter == '.' || letter == '$'; };

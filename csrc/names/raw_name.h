@@ -9,6 +9,10 @@ namespace strobe::names {
 // Whether it is the seldom executed part of a function, which is jumped to and never called.
 bool is_cold(std::string_view raw_name);
 
+// Whether it is what chooses among the implementations of a function (gcc's target_clones), and is not called with the
+// arguments.
+bool is_resolver(std::string_view raw_name);
+
 // Without what the compiler has added to a function that it made from another: `f.isra.0` -> `f`.
 std::string_view without_clone(std::string_view raw_name);
 

@@ -185,7 +185,7 @@ void sort_by_address(std::vector<Row>& rows) {
 FunctionColumns merged_functions(MergeInput input) {
     std::vector<TableFunction> symbols;
     std::copy_if(input.symbols.begin(), input.symbols.end(), std::back_inserter(symbols),
-                 [](const TableFunction& symbol) { return !names::is_cold(symbol.name); });
+                 [](const auto& symbol) { return !names::is_cold(symbol.name) && !names::is_resolver(symbol.name); });
     sort_by_address(symbols);
     sort_by_address(input.code);
     Merger merger(input);

@@ -21,7 +21,7 @@ from strobe.config import home
 from strobe.errors import StrobeError
 from strobe.symbols.dwarf.columns import Columns
 
-SCHEMA = 11  # to be raised with every change of what is kept, or of how names are made
+SCHEMA = 12  # to be raised with every change of what is kept, or of how names are made
 WORTH_BYTES = 4 << 20  # of .debug_info and symbol tables; less is read anew as fast
 CAP_BYTES = 1 << 30  # of the folder; what was not used for the longest time goes
 _WRITING_S = 3600  # nothing is written for so long

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.sessions import Build, Launch, all_events, count, status, totals
+from support import programs
+from support.sessions import Build, Launch, all_events, count, outcome, status, totals
 
 from strobe.model import EventFilter, Sampling, TextMatch
 from strobe.session import Session
@@ -112,3 +113,14 @@ def test_more_threads_than_the_table_holds(launch: Launch, build_program: Build)
     session = launch(build_program("churn", "-O0"), patterns=["brief", "live"], sampling="off")
     assert status(session) == 0
     assert {name: group.count for name, group in totals(session).items()} == {"brief": 5000, "live": 5000}
+
+
+def test_what_chooses_an_implementation_is_no_call_of_the_function(
+    launch: Launch, build_program: Build, program_cache: Path
+) -> None:
+    flags = ("-shared", "-fPIC", "-O2")
+    library = programs.build(programs.source_of("chosen_library"), flags, "gcc", program_cache)
+    program = build_program("chosen", "-Wl,--no-as-needed,-z,lazy", str(library), compiler="gcc")
+    session = launch(program, patterns=["scaled*"])
+    assert outcome(session).stdout == "168 20\n"
+    assert {name: one.count for name, one in totals(session).items()} == {"scaled": 2}
