@@ -124,3 +124,14 @@ def test_what_chooses_an_implementation_is_no_call_of_the_function(
     session = launch(program, patterns=["scaled*"])
     assert outcome(session).stdout == "168 20\n"
     assert {name: one.count for name, one in totals(session).items()} == {"scaled": 2}
+
+
+@pytest.mark.parametrize("pattern", ["summed", "@file:split_off.c"])
+def test_a_function_that_is_split_is_called_once(launch: Launch, build_program: Build, pattern: str) -> None:
+    """Its own copy goes on in the part that others go on in, too, where they have inlined its beginning."""
+    session = launch(build_program("split_off", "-O2", compiler="gcc"), patterns=[pattern])
+    assert outcome(session).stdout == "3 calls\n"
+    assert totals(session)["summed"].count == 1
+    absence = session.query(EventFilter(function=TextMatch(equals="summed"), min_duration_ns=10**12)).absence
+    assert absence is not None and "Inlined at some of their call sites, where calls are not seen: summed (" in absence
+    assert "another function called summed" not in absence
