@@ -12,6 +12,7 @@ to make room for another version.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import signal
@@ -33,6 +34,7 @@ _RETRY_SECONDS = 0.002
 _START_AGAIN_SECONDS = 2.0
 _STARTING_SECONDS = 45.0  # more, where a daemon has been started and is still on its way: the machine is busy
 _GREETING_LINE_BYTES = 256
+_FIRST_BYTES = 64 << 10  # that a new database takes, at least
 
 
 class Unreachable(Exception):
@@ -85,10 +87,27 @@ def _start_and_connect(home: str, start_lock: int, deadline: float) -> socket.so
         # not while the last one is still on its way: on a busy machine that takes seconds, and the second would come
         # when nobody wants it any more
         if time.monotonic() >= start_at and not is_on_its_way:
+            if started and (reason := _why_nothing_is_written(home)):  # nor is it in the log
+                raise Unreachable(f"its folder cannot be written to: {reason}: '{home}'")
             started = _start(home)
             start_at = time.monotonic() + _START_AGAIN_SECONDS
         time.sleep(_RETRY_SECONDS)
     raise Unreachable(f"nothing answers on {os.path.join(home, SOCKET_NAME)}")
+
+
+def _why_nothing_is_written(home: str) -> str | None:
+    """What keeps a daemon from writing as much in its folder as it does at its start: a disk that is full."""
+    left = _FIRST_BYTES
+    try:
+        probe = os.open(home, os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+        try:
+            while left > 0:
+                left -= os.write(probe, bytes(left))
+        finally:
+            os.close(probe)
+    except OSError as error:
+        return None if error.errno in (errno.EOPNOTSUPP, errno.EISDIR) else error.strerror
+    return None
 
 
 def _is_ours(start_lock: int) -> bool:

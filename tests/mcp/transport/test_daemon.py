@@ -18,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from support import filesystems
 from support.mcp_wire import WAIT_SECONDS, Wire, pump, wait_gone
 from support.wait import wait_until
 
@@ -259,6 +260,14 @@ def test_a_home_that_is_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(StrobeError, match="INTERNAL: The Strobe daemon does not answer"):
         daemon.start(tmp_path / "file")
+
+
+def test_a_disk_without_room_is_said(strobe_home: Path) -> None:
+    """The log, to which the message points, cannot be written either."""
+    with filesystems.small(strobe_home, 64 << 10):
+        filesystems.fill(strobe_home)
+        with pytest.raises(StrobeError, match=r"INTERNAL: The Strobe daemon does not answer: .*No space left"):
+            daemon.start(strobe_home)
 
 
 def test_without_a_free_descriptor_it_waits_for_one(strobe_home: Path) -> None:
