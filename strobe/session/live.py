@@ -15,6 +15,7 @@ from strobe.capture.agent.agent_link import BUSY_ANSWER_S, Unresponsive
 from strobe.capture.children import RecordedChildren
 from strobe.capture.target import Departure, Target
 from strobe.capture.task_status import is_stopped
+from strobe.dataclass import replace
 from strobe.errors import Code, StrobeError, failure
 from strobe.model import (
     NO_CHANGE,
@@ -28,10 +29,10 @@ from strobe.model import (
     Watch,
 )
 from strobe.session import hook_report
-from strobe.session.answers import how_it_ended, runtime_answer
+from strobe.session.answers import Ending, ending_of, how_it_ended, runtime_answer
 from strobe.session.confirmation import Confirmation
 from strobe.session.early_calls import early_calls
-from strobe.session.endings import end_columns, end_fields, open_warnings
+from strobe.session.endings import end_columns, end_fields, open_warnings, signal_name
 from strobe.session.extras.call_stacks import HEAP_STACK, check_count
 from strobe.session.hooks import Hooks
 from strobe.session.libraries import Libraries
@@ -321,6 +322,16 @@ class LiveSession(Session):
                 self._detach()
         self._ended.wait(10)
         return self._finish(retain)
+
+    def ended(self) -> Ending | None:
+        """Also where its record could not be written, as on a full disk."""
+        if (known := super().ended()) is not None or not self._exited.is_set() or self._status is None:
+            return known
+        if self._stopping:
+            return ending_of(replace(self.record(), status="stopped"))
+        code, number = self._status.code, self._status.signal
+        named = None if number is None else signal_name(number)
+        return ending_of(replace(self.record(), status="exited", exit_code=code, signal=named))
 
     def give_up(self, target: Target | None) -> None:
         """Takes back a launch that failed before `begin` returned: nothing is held, and no process is left."""

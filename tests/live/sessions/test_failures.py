@@ -95,6 +95,8 @@ def test_a_program_that_ends_while_the_disk_is_full(small_home: Path, cat: Calla
     status = program.session.wait(60)
     assert status is not None and status.code == 0
     assert any("could not be written: database or disk is full" in said for said in program.session.failures)
+    ended = program.session.ended()
+    assert ended is not None and ended.exit_code == 0
     assert set(program.session.failures) <= set(program.session.warnings)
     filler.unlink()
     wait_until(lambda: program.session.summary().status == "exited", "the end in the session's record")
