@@ -41,15 +41,8 @@ def says(process: subprocess.Popen[str]) -> str:
     return str(output)
 
 
-def attach_once(manager: SessionManager, pid: int, tries: int = 1) -> None:
-    """`tries`: as often, where no safe point was found in time."""
-    for left in reversed(range(tries)):
-        try:
-            session = manager.launch(LaunchSpec("", pid=pid, project_root=str(PROGRAMS)), TraceRequest(["step"]))
-            break
-        except StrobeError as error:
-            if not left or "each time it was checked" not in str(error):
-                raise
+def attach_once(manager: SessionManager, pid: int) -> None:
+    session = manager.launch(LaunchSpec("", pid=pid, project_root=str(PROGRAMS)), TraceRequest(["step"]))
     wait_until(lambda: "step" in totals(session), "a call")
     session.stop()
 
@@ -89,7 +82,7 @@ def test_the_allocator_is_not_entered_twice(
     for _ in rounds(1):
         with running(build_program("allocates", "-fno-builtin"), *arguments, env=environment) as process:
             for _ in range(3):
-                attach_once(manager, process.pid, tries=3 if arguments else 1)
+                attach_once(manager, process.pid)
             assert says(process) == "right\n"
 
 
