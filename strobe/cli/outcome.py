@@ -93,10 +93,18 @@ def _log_to(path: Path) -> None:
     logging.raiseExceptions = False  # a full disk
     handler: logging.Handler = logging.NullHandler()
     if path.parent.is_dir():
-        handler = logging.FileHandler(path, delay=True, errors="replace")
+        handler = _Log(path, delay=True, errors="replace")
         handler.setFormatter(logging.Formatter("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))
         handler.setLevel(logging.WARNING)
     logging.getLogger().addHandler(handler)
+
+
+class _Log(logging.FileHandler):
+    """What cannot be written there is missing there, and ends nothing: it is opened at the first warning."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        with contextlib.suppress(OSError):
+            super().emit(record)
 
 
 def _note(error: BaseException, log: Path) -> None:

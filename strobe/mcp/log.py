@@ -21,6 +21,7 @@ class BoundedLog(logging.StreamHandler):  # type: ignore[type-arg]
         self.setFormatter(logging.Formatter("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))
 
     def emit(self, record: logging.LogRecord) -> None:
+        """Raises nothing: what cannot be written is missing in the log."""
         with contextlib.suppress(OSError):  # no descriptor is free, or the disk is full: the old file goes on
             found = os.fstat(2)
             if stat.S_ISREG(found.st_mode) and found.st_size > MAX_BYTES:

@@ -194,7 +194,11 @@ def test_a_program_that_uses_interrupts_is_left_alone(build_program: Build) -> N
     assert ends(process)[0] == 128 + signal.SIGKILL
 
 
-def test_a_segment_that_is_removed_ends_nothing(build_program: Build, strobe_home: Path) -> None:
+@pytest.mark.parametrize("has_log", [True, False], ids=["told to the log", "without a log"])
+def test_a_segment_that_is_removed_ends_nothing(build_program: Build, strobe_home: Path, has_log: bool) -> None:
+    if not has_log:
+        strobe_home.mkdir(mode=0o700)
+        (strobe_home / "strobe.log").mkdir()
     process = start("run", "-t", "stay", "--", build_program("stays"), "term")
     wait_for_line(process, b"ready\n")
     (segment,) = leftovers.segments(strobe_home)
