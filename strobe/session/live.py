@@ -324,14 +324,18 @@ class LiveSession(Session):
         return self._finish(retain)
 
     def ended(self) -> Ending | None:
-        """Also where its record could not be written, as on a full disk."""
-        if (known := super().ended()) is not None or not self._exited.is_set() or self._status is None:
-            return known
+        return ending_of(self.as_it_is(self.record()))
+
+    def as_it_is(self, record: SessionRecord) -> SessionRecord:
+        """The session's record, with the program's end also where that could not be written, as on a full disk."""
+        if record.status != "running" or self._status is None:
+            return record
+        is_over = self._ended.is_set()
         if self._stopping:
-            return ending_of(replace(self.record(), status="stopped"))
+            return replace(record, status="stopped") if is_over else record
         code, number = self._status.code, self._status.signal
         named = None if number is None else signal_name(number)
-        return ending_of(replace(self.record(), status="exited", exit_code=code, signal=named))
+        return replace(record, status="exited" if is_over else "running", exit_code=code, signal=named)
 
     def give_up(self, target: Target | None) -> None:
         """Takes back a launch that failed before `begin` returned: nothing is held, and no process is left."""

@@ -296,7 +296,11 @@ class SessionManager:
         """All sessions of the home, those of other Strobe processes too; those of killed ones are recovered first."""
         self.recover()
         self._close_deleted()
-        return [record.summary() for record in self._store.list_sessions()]
+        return [self._as_it_is(record).summary() for record in self._store.list_sessions()]
+
+    def _as_it_is(self, record: SessionRecord) -> SessionRecord:
+        live = self._live.get(record.id)
+        return record if live is None else live.as_it_is(record)
 
     def delete(self, session_id: str) -> None:
         """Drops a session that has ended. Raises session_not_found, session_running."""

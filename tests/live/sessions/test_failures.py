@@ -87,7 +87,9 @@ def test_lines_that_a_full_disk_refuses_come_later(small_home: Path, cat: Callab
     assert program.session.failures == ()
 
 
-def test_a_program_that_ends_while_the_disk_is_full(small_home: Path, cat: Callable[[], Cat]) -> None:
+def test_a_program_that_ends_while_the_disk_is_full(
+    small_home: Path, manager: SessionManager, cat: Callable[[], Cat]
+) -> None:
     program = cat()
     filler = filesystems.fill(small_home)
     program.says(LINES)
@@ -97,6 +99,8 @@ def test_a_program_that_ends_while_the_disk_is_full(small_home: Path, cat: Calla
     assert any("could not be written: database or disk is full" in said for said in program.session.failures)
     ended = program.session.ended()
     assert ended is not None and ended.exit_code == 0
+    assert [(one.status, one.exit_code) for one in manager.list()] == [("exited", 0)]
+    assert program.session.summary().status == "running"  # in the record
     assert set(program.session.failures) <= set(program.session.warnings)
     filler.unlink()
     wait_until(lambda: program.session.summary().status == "exited", "the end in the session's record")
