@@ -10,7 +10,8 @@ from strobe._abi import Refusal
 from strobe.capture.probes import Returns
 from strobe.capture.refusals import SENTENCES
 from strobe.session.hooks import Hook, Hooks
-from strobe.symbols.select.patterns import called, is_part
+from strobe.symbols.select.copies import each_once
+from strobe.symbols.select.patterns import called
 
 _SHOWN = 5  # names in one warning
 _NOTED = 5_000  # functions of one note
@@ -119,7 +120,7 @@ def _namesakes(hooks: Hooks) -> dict[str, int]:
         return {}  # which match all of a name
     wanted = {(item.module, item.address) for item in hooks.selection.functions}
     names = {item.name for item in hooks.selection.functions}
-    found = (item for item in called(names, hooks.own) if not is_part(item))
+    found = each_once(list(called(names, hooks.own)), hooks.own)
     others = Counter(item.name for item in found if (item.module, item.address) not in wanted)
     return dict(others.most_common(_NOTED))
 

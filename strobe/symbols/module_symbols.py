@@ -19,8 +19,9 @@ class ModuleSymbols:
     """What is known of one file. Addresses are link-time: at run time `base + (address - link_base)`.
 
     `functions` are by address; of large modules they are made when touched. `has_debug_info`: some function comes with
-    source and parameters. `inlined`: columns name, sites, file, path, unseen (see Scan.inlined). `warnings` and
-    `missing_parts` are worded for the user; `strobe symbols` alone shows the latter (see CompleteImage).
+    source and parameters. `inlined`: columns name, sites, file, path, unseen (see Scan.inlined). `first_calls`: what
+    select/copies.py has found of functions so far, by address. `warnings` and `missing_parts` are worded for the user;
+    `strobe symbols` alone shows the latter (see CompleteImage).
     """
 
     path: str
@@ -34,6 +35,7 @@ class ModuleSymbols:
     missing_parts: list[str] = field(default_factory=list)
     inlined: Columns = field(default_factory=dict, compare=False)
     parts: CodeParts | None = field(default=None, compare=False)
+    first_calls: dict[int, int | str | None] = field(default_factory=dict, compare=False)
 
     @cached_property
     def inlined_sites(self) -> dict[str, int]:

@@ -24,6 +24,7 @@ from strobe.symbols.function_table import FunctionTable
 from strobe.symbols.module_symbols import ModuleSymbols
 from strobe.symbols.names import SCOPE, Unbalanced, check_brackets, scoped, scoped_all
 from strobe.symbols.select.allocators import ALLOCATORS, is_allocator
+from strobe.symbols.select.copies import each_once
 from strobe.symbols.select.folded import folded
 from strobe.symbols.select.left_out import (
     debug_warning,
@@ -42,7 +43,6 @@ from strobe.symbols.select.never_hooked import is_system_runtime, unsafe_reason
 from strobe.symbols.select.unseen_calls import Unseen, unseen_calls
 
 _SHOWN = 5  # names in one warning
-_PART = ".part."
 _SELECTORS = "@usercode, @file:TEXT, @lib:NAME, @heap"
 _WILDCARD = re.compile(r"\*+")
 # `**` as a whole name with the `::` behind it; any other run of `*`; text
@@ -202,7 +202,7 @@ def select(patterns: Sequence[Pattern], modules: Sequence[ModuleSymbols]) -> Sel
     selection = Selection()
     refused: dict[FunctionSymbol, str] = {}
     for pattern in patterns:
-        found = list(matching(pattern, modules if pattern.kind in ("lib", "heap") else searched))
+        found = each_once(list(matching(pattern, modules if pattern.kind in ("lib", "heap") else searched)), modules)
         reasons = {
             function: reason
             for function in found
@@ -232,45 +232,18 @@ def select(patterns: Sequence[Pattern], modules: Sequence[ModuleSymbols]) -> Sel
 def matching(pattern: Pattern, modules: Iterable[ModuleSymbols]) -> Iterator[FunctionSymbol]:
     """Every function that a pattern means, those that must not be hooked as well."""
     for module in modules:
-        yield from _without_parts(list(_matching(pattern, module)))
-
-
-def _without_parts(functions: list[FunctionSymbol]) -> list[FunctionSymbol]:
-    """Without what gcc has split off, as `f.part.0`, of a function that is there itself: its own copy goes on in that,
-    and each call would be two. Others go there from what they have inlined of it."""
-    parts = [is_part(function) for function in functions]
-    if not any(parts):
-        return functions
-    whole = {_bare(function) for function, is_part in zip(functions, parts, strict=True) if not is_part}
-    return [
-        function
-        for function, is_part in zip(functions, parts, strict=True)
-        if not is_part or _bare(function) not in whole
-    ]
-
-
-def is_part(function: FunctionSymbol) -> bool:
-    """Whether it is what gcc has split off a function, to inline the rest."""
-    return _PART in function.raw_name
-
-
-def _bare(function: FunctionSymbol) -> str:
-    return function.raw_name.partition(".")[0]
-
-
-def _matching(pattern: Pattern, module: ModuleSymbols) -> Iterator[FunctionSymbol]:
-    if pattern.kind == "name":
-        yield from (module.functions[index] for index in _matching_names(pattern, module))
-    elif pattern.kind == "lib":
-        if pattern.matches_library(module.path):
-            yield from (function for function in module.functions if function.exported)
-    elif pattern.kind == "heap":
-        is_system = is_system_runtime(module.path)
-        yield from (item for item in _allocators(module) if is_allocator(item, is_system=is_system))
-    elif isinstance(module.functions, FunctionTable):
-        yield from (module.functions[index] for index in module.functions.in_files(pattern.matches_file))
-    else:
-        yield from (function for function in module.functions if pattern.matches_file(function.source_file))
+        if pattern.kind == "name":
+            yield from (module.functions[index] for index in _matching_names(pattern, module))
+        elif pattern.kind == "lib":
+            if pattern.matches_library(module.path):
+                yield from (function for function in module.functions if function.exported)
+        elif pattern.kind == "heap":
+            is_system = is_system_runtime(module.path)
+            yield from (item for item in _allocators(module) if is_allocator(item, is_system=is_system))
+        elif isinstance(module.functions, FunctionTable):
+            yield from (module.functions[index] for index in module.functions.in_files(pattern.matches_file))
+        else:
+            yield from (function for function in module.functions if pattern.matches_file(function.source_file))
 
 
 def _matching_names(pattern: Pattern, module: ModuleSymbols) -> list[int]:

@@ -4,7 +4,7 @@ nothing, and thunks with code of their own."""
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Set
 from typing import Literal
 
 from strobe.model import FunctionSymbol
@@ -22,17 +22,26 @@ _SHORT, _NEAR = struct.Struct("<Bb"), struct.Struct("<Bi")  # jmp rel8, jmp rel3
 def unseen_calls(functions: Iterable[FunctionSymbol], modules: Iterable[ModuleSymbols]) -> dict[str, Unseen]:
     """Of these functions, by name. Which are "optimized" is known when they are looked at one by one: see
     FunctionSymbol.inlines_unseen."""
-    wanted: dict[str, set[int]] = {}
-    for function in functions:
-        wanted.setdefault(function.name, set()).add(function.address)
+    wanted = {function.name for function in functions}
     found: dict[str, Unseen] = {}
     for module in modules:
-        found |= dict.fromkeys(module.inlined_unseen & wanted.keys(), "inlined")
+        found |= dict.fromkeys(module.inlined_unseen & wanted, "inlined")
         if isinstance(module.functions, FunctionTable):
-            for name, address, size in module.functions.thunks:
-                if name in wanted and not _jumps_to(module.path, address, size, wanted[name]):
-                    found[name] = "thunk"
+            found |= dict.fromkeys(_copied_into_thunks(wanted, module.functions), "thunk")
     return found
+
+
+def _copied_into_thunks(wanted: Set[str], table: FunctionTable) -> Iterator[str]:
+    """Names of functions that have a thunk which does not jump to any function of that name."""
+    thunks = [thunk for thunk in table.thunks if thunk[0] in wanted]
+    names = {name for name, _, _ in thunks}
+    targets: dict[str, set[int]] = {}
+    for number, name in enumerate(table.names) if names else ():
+        if name in names:
+            targets.setdefault(name, set()).add(table.addresses[number])
+    for name, address, size in thunks:
+        if not _jumps_to(table.path, address, size, targets.get(name, set())):
+            yield name
 
 
 def _jumps_to(path: str, address: int, size: int, targets: Iterable[int]) -> bool:

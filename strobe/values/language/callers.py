@@ -6,7 +6,7 @@ from strobe.errors import StrobeError
 from strobe.expressions import syntax
 from strobe.expressions.syntax import ExpressionError
 from strobe.symbols.names import without_clone
-from strobe.symbols.select.patterns import Pattern, is_part, matching
+from strobe.symbols.select.patterns import Pattern, matching
 from strobe.values.language import terms
 from strobe.values.language.roots import CALLER
 from strobe.values.language.terms import Number, constant, joined
@@ -32,9 +32,9 @@ def called_by(node: syntax.Binary, address: Number, pattern: str, program: Modul
         raise ExpressionError(node.at, error.message.rstrip("."), error.next_step) from error
     names = {one.raw_name for one in found.values()}
     found |= {
-        one.address: one  # what is seldom reached lies apart, and what was split off
+        one.address: one  # what is seldom reached lies apart
         for one in program.symbols.functions
-        if (".cold" in one.raw_name or is_part(one)) and without_clone(one.raw_name) in names
+        if ".cold" in one.raw_name and without_clone(one.raw_name) in names
     }
     if not 0 < len(found) <= _MOST_CALLERS:
         few = f"no function of the program is called '{pattern}'"

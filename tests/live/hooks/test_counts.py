@@ -135,3 +135,33 @@ def test_a_function_that_is_split_is_called_once(launch: Launch, build_program: 
     absence = session.query(EventFilter(function=TextMatch(equals="summed"), min_duration_ns=10**12)).absence
     assert absence is not None and "Inlined at some of their call sites, where calls are not seen: summed (" in absence
     assert "another function called summed" not in absence
+
+
+@pytest.mark.parametrize("pattern", ["Leaf::*", "@file:lifetimes.cpp"])
+@pytest.mark.parametrize("compiler", ["g++", "clang++"])
+@pytest.mark.parametrize("options", [("-O0",), ("-O0", "-fPIC", "-rdynamic", "-fno-plt"), ("-O1", "-fno-inline")])
+def test_an_object_is_made_and_goes_once(
+    launch: Launch, build_program: Build, compiler: str, options: tuple[str, ...], pattern: str
+) -> None:
+    """A destructor has a copy that deletes, and calls the one that does not."""
+    session = launch(build_program("lifetimes", *options, compiler=compiler), patterns=[pattern])
+    assert outcome(session).stdout == "made 10, gone 10\n"
+    called = {name: one.count for name, one in totals(session).items()}
+    assert (called["Leaf::Leaf"], called["Leaf::~Leaf"]) == (3, 3)
+    if pattern != "Leaf::*":
+        assert (called["Base::Base"], called["Base::~Base"]) == (4, 4)
+    absence = session.query(EventFilter(function=TextMatch(equals="Leaf::~Leaf"), min_duration_ns=10**12)).absence
+    assert absence is not None and "another function called" not in absence and "thunk" not in absence
+
+
+@pytest.mark.parametrize("compiler", ["g++", "clang++"])
+def test_an_object_of_a_library_goes_once(
+    launch: Launch, build_program: Build, program_cache: Path, compiler: str
+) -> None:
+    """It calls its own destructor through the procedure linkage table, as another one could take its place."""
+    flags = ("-shared", "-fPIC", "-O0", "-DLIBRARY")
+    library = programs.build(programs.source_of("lifetimes"), flags, compiler, program_cache)
+    program = build_program("uses_lifetimes", "-Wl,--no-as-needed", str(library), compiler=compiler)
+    session = launch(program, patterns=["Leaf::*"])
+    assert outcome(session).stdout == "lived\n"
+    assert {name: one.count for name, one in totals(session).items()} == {"Leaf::Leaf": 3, "Leaf::~Leaf": 3}
