@@ -14,10 +14,12 @@ _RELATIVE = 8  # R_X86_64_RELATIVE
 
 
 class Dynamic:
-    """`tags`: what the dynamic section says, by DT_*. Raises ValueError where the file is damaged."""
+    """`cpu`: as ElfHeaders has it. `tags`: what the dynamic section says, by DT_*. Raises ValueError where the file is
+    damaged."""
 
     def __init__(self, read: Read) -> None:
         self._headers = ElfHeaders(read)
+        self.cpu = self._headers.cpu
         dynamic = next((part for part in self._headers.segments if part.kind == PT_DYNAMIC), None)
         content = b"" if dynamic is None else self._headers.read(dynamic.offset, dynamic.size, "the dynamic section")
         self.tags = dict(dynamic_entries(content))

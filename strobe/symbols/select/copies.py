@@ -63,7 +63,8 @@ def _going_on(module: ModuleSymbols, groups: Sequence[Sequence[FunctionSymbol]])
         known.update(dict.fromkeys((item.address for item in new), None))
         with suppress(*UNREADABLE), Path(module.path).open("rb") as stream:
             file = Dynamic(reader_of(stream))
-            known.update((item.address, _first_called(file, item)) for item in new)
+            if file.cpu == "x86-64":
+                known.update((item.address, _first_called(file, item)) for item in new)
     for group in groups:
         for one in group:
             others = {place for other in group if other is not one for place in (other.address, other.raw_name)}

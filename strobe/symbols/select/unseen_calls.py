@@ -17,6 +17,7 @@ from strobe.symbols.objects.damage import UNREADABLE
 # that does not say even that. `thunk`: calls through another base class run a copy of it.
 Unseen = Literal["inlined", "optimized", "thunk"]
 _SHORT, _NEAR = struct.Struct("<Bb"), struct.Struct("<Bi")  # jmp rel8, jmp rel32
+_WORD, _BRANCH = 4, 0x05  # bytes of an instruction of AArch64; b
 
 
 def unseen_calls(functions: Iterable[FunctionSymbol], modules: Iterable[ModuleSymbols]) -> dict[str, Unseen]:
@@ -55,4 +56,6 @@ def _jumps_to(path: str, address: int, size: int, targets: Iterable[int]) -> boo
             found, distance = jump.unpack(code[-jump.size :])
             if found == opcode and address + size + distance in targets:
                 return True
-    return False
+    word = int.from_bytes(code[-_WORD:], "little")
+    distance = ((word & 0x3FFFFFF) ^ 0x2000000) - 0x2000000  # in words, from the instruction itself
+    return word >> 26 == _BRANCH and address + size - _WORD + _WORD * distance in targets

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from support.programs import require, source_of
 
-from strobe.symbols import ElfResolver
+from strobe.symbols import ElfResolver, Pattern, select
 from strobe.symbols.objects.formats import open_image
 
 
@@ -48,3 +48,29 @@ def test_parameters_have_types_and_no_places(library: str) -> None:
     ]
     for function in found:
         assert all(item.captures == () for item in function.parameters or ()) and function.return_captures == ()
+
+
+@pytest.mark.parametrize(("option", "unseen"), [("-O0", {}), ("-O2", {"Both::second": "thunk"})])
+def test_thunks_that_jump_are_told_from_copies(tmp_path: Path, option: str, unseen: dict[str, str]) -> None:
+    """Where nothing is optimized, what a thunk calls is the function; else it has a copy of that."""
+    linker = Path(require("ld.lld")).parent
+    (tmp_path / "thunks.cpp").write_text(
+        "struct One { virtual int first(); int a; }; struct Two { virtual int second(int); int b; };\n"
+        "struct Both : One, Two { int second(int) override; int c; };\n"
+        "int One::first() { return a; } int Two::second(int by) { return b * by; }\n"
+        "int Both::second(int by) { return b + by * c; }\n"
+    )
+    flags = [
+        "--target=aarch64-linux-gnu",
+        option,
+        "-fPIC",
+        "-shared",
+        "-nostdlib",
+        "-fno-rtti",
+        "-fuse-ld=lld",
+        "-Wl,-Bsymbolic",
+    ]
+    command = [require("clang++"), *flags, f"-B{linker}", "-o", str(tmp_path / "thunks.so"), "thunks.cpp"]
+    subprocess.run(command, check=True, timeout=60, capture_output=True, cwd=tmp_path)
+    symbols = ElfResolver().module(str(tmp_path / "thunks.so"))
+    assert select([Pattern.parse("Both::second")], [symbols]).unseen == unseen
