@@ -16,6 +16,15 @@ def blocked_signals(pid: int, thread: int) -> int:
     return int(_fields(Path(f"/proc/{pid}/task/{thread}/status"))["SigBlk"], 16)
 
 
+def ends_by(pid: int, number: int) -> bool:
+    """Whether a signal ends the process, which neither handles nor ignores it; True when that is gone."""
+    try:
+        fields = _fields(Path(f"/proc/{pid}/status"))
+    except OSError:
+        return True
+    return not (int(fields["SigCgt"], 16) | int(fields["SigIgn"], 16)) >> (number - 1) & 1
+
+
 def filters_calls(pid: int) -> bool:
     """Whether a filter that Strobe itself is not under decides which calls of the kernel a thread of the process may
     make (seccomp). False when the process is gone."""

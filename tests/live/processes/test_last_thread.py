@@ -40,6 +40,30 @@ def test_main_thread_ends_first(launch: Launch, build_program: Build, how: str) 
         session.stop()
 
 
+@pytest.mark.parametrize("form", ["native", "portable"])
+@pytest.mark.parametrize("how", ["filter", "strict"])
+def test_the_kernel_ends_the_only_thread(
+    launch: Launch, build_program: Build, monkeypatch: pytest.MonkeyPatch, form: str, how: str
+) -> None:
+    """It ends the program with it: the same signal is told as where it runs alone."""
+    monkeypatch.setenv("STROBE_RECORDER", form)
+    program = build_program("ends_a_thread")
+    alone = untraced(program, how)
+    assert alone.status == -(signal.SIGKILL if how == "strict" else signal.SIGSYS)
+    session = launch(program, how, patterns=["take"])
+    assert outcome(session) == alone
+    session.stop()
+
+
+def test_the_kernel_ends_the_only_thread_of_a_program_with_a_handler(launch: Launch, build_program: Build) -> None:
+    """Which does not run: that it would in a thread of the agent's."""
+    program = build_program("ends_a_thread")
+    assert untraced(program, "handles").status == -signal.SIGSYS
+    session = launch(program, "handles", patterns=["take"])
+    assert outcome(session).status == -signal.SIGKILL
+    session.stop()
+
+
 def test_what_the_last_thread_calls_is_recorded(launch: Launch, build_program: Build) -> None:
     session = launch(build_program("main_thread_ends", "-O0"), "thread", patterns=["*"])
     outcome(session)
