@@ -21,6 +21,30 @@ void strobe_fault_return(uint64_t trampoline, uint64_t* context) {
     if (copy != 0) context[STROBE_REGISTER_RIP] = copy;
 }
 
+/* The program ends as it would have without us, and a core dump shows its own code, and stacks without stubs. */
+static void strobe_fault_ends(uint64_t signal, int32_t* information, uint64_t* context) {
+    int is_moved = 0;
+    strobe_core_prepare();
+    if (!strobe_was_sent(information) && strobe_recorder.may_call_kernel)
+        is_moved = strobe_leave_copy(signal, information, context) != 0;
+    strobe_end_by(signal, information, context, is_moved);
+}
+
+/* Somebody has truncated the segment's file, or there is no room for a page of it: with zeros in its place the program
+   goes on, and nothing more is recorded. */
+static int strobe_segment_is_lost(uint64_t signal, const int32_t* information) {
+    struct strobe_recorder* recorder = &strobe_recorder;
+    uint64_t address = *(const uint64_t*)(information + 4);
+    if (signal != STROBE_SIGBUS || strobe_was_sent(information) || !recorder->may_call_kernel ||
+        address - (uint64_t)recorder->header >= recorder->segment_bytes)
+        return 0;
+    recorder->follows_forks = 0;
+    recorder->control->alive = 0;
+    recorder->control->exit_handler = 0;
+    strobe_segment_replace(recorder);
+    return 1;
+}
+
 /* `handler`: the program's, which is then jumped to; 0: go on. `trampoline`: of the function in which the fault was;
    strobe_fault_return is to be called once the handler has returned. 0: it may return to the kernel. */
 struct strobe_fault_route {
@@ -35,13 +59,13 @@ struct strobe_fault_route strobe_fault_route(uint64_t signal, int32_t* informati
     uint64_t handler = action->handler;
     if (signal == STROBE_SIGTRAP) {
         if (strobe_leave_trap(information, context)) return route;
-    } else if (!strobe_was_sent(information) && strobe_fix(context)) {
+    } else if (!strobe_was_sent(information) && (strobe_segment_is_lost(signal, information) || strobe_fix(context))) {
         return route;
     }
     if (handler != STROBE_SIG_IGN || !strobe_was_sent(information))
         strobe_crash_note_fault(signal, information, context, strobe_is_handler(handler));
     if (!strobe_is_handler(handler)) {
-        if (handler == STROBE_SIG_DFL || !strobe_was_sent(information)) strobe_end_by(signal, information, context);
+        if (handler == STROBE_SIG_DFL || !strobe_was_sent(information)) strobe_fault_ends(signal, information, context);
         return route;
     }
     /* of a probed instruction: a handler that returns comes there again */

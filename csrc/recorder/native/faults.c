@@ -167,17 +167,21 @@ static int strobe_happens_again(const int32_t* information) {
 /* The program has no handler, or ignores the signal, which the kernel does not do with a fault: it is to end by this
    signal, as it would have without us. A fault happens again as soon as the handler has returned, and the kernel ends a
    process that faults with the signal blocked, without a system call of ours. A signal that was sent, or is no fault,
-   does not come again by itself. */
-static void strobe_end_by(uint64_t signal, const int32_t* information, uint64_t* context) {
+   does not come again by itself; nor does one of an instruction that the context does not lead to any more
+   (`is_moved`). It is sent as it was, so that a core dump says who sent it, or what was accessed. */
+static void strobe_end_by(uint64_t signal, const int32_t* information, uint64_t* context, int is_moved) {
     uint64_t action[4] = {STROBE_SIG_DFL, 0, 0, 0};
-    if (strobe_happens_again(information) || !strobe_recorder.may_call_kernel) {
+    int64_t pid, tid;
+    if ((strobe_happens_again(information) && !is_moved) || !strobe_recorder.may_call_kernel) {
         context[STROBE_CONTEXT_MASK] |= STROBE_SIGNAL_BIT(signal);
         return;
     }
     strobe_syscall(STROBE_SYS_RT_SIGACTION, (int64_t)signal, (int64_t)action, 0, 8, 0, 0);
     /* asked for, not what is known: in a child of vfork that would be the parent's */
-    strobe_syscall(STROBE_SYS_TGKILL, strobe_syscall(STROBE_SYS_GETPID, 0, 0, 0, 0, 0, 0),
-                   strobe_syscall(STROBE_SYS_GETTID, 0, 0, 0, 0, 0, 0), (int64_t)signal, 0, 0, 0);
+    pid = strobe_syscall(STROBE_SYS_GETPID, 0, 0, 0, 0, 0, 0);
+    tid = strobe_syscall(STROBE_SYS_GETTID, 0, 0, 0, 0, 0, 0);
+    if (strobe_syscall(STROBE_SYS_RT_TGSIGQUEUEINFO, pid, tid, (int64_t)signal, (int64_t)information, 0, 0) != 0)
+        strobe_syscall(STROBE_SYS_TGKILL, pid, tid, (int64_t)signal, 0, 0, 0);
 }
 
 /* What the kernel is to have where the program wants `wanted`. */

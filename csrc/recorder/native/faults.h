@@ -46,6 +46,9 @@ void strobe_crash_note_fault(uint64_t signal, const int32_t* information, const 
 /* The same where SIGABRT is about to be raised; `registers`: as an observer has them, `slot`: of the return address of
    who was called for that, `by`: STROBE_CRASH_BY_*. */
 void strobe_crash_note_abort(const uint64_t* registers, const uint64_t* slot, uint64_t by);
+/* For a core dump (native/core_dump.c): the program ends by what has happened; or it does where SIGABRT ends it. */
+void strobe_core_prepare(void);
+void strobe_core_prepare_abort(void);
 /* This thread is at `sp`, in no deeper call, or about to go on there: whether it has outlived the abort that was noted.
  */
 void strobe_crash_note_place(uint64_t sp);

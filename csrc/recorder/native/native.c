@@ -35,6 +35,7 @@
 #include "../stack.c"
 #include "../threads.c"
 #include "../totals.c"
+#include "core_dump.c"
 #include "crash.c"
 #include "faults.c"
 #include "fork.c"

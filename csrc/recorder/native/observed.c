@@ -165,13 +165,16 @@ static void strobe_observe_caller(uint64_t* registers) {
 /* SIGABRT itself is left alone: abort sets its action, and raises it, past any observer. */
 static void strobe_observe_abort(uint64_t* registers) {
     strobe_crash_note_abort(registers, registers + STROBE_RETURN_ADDRESS, STROBE_CRASH_BY_ABORT);
+    strobe_core_prepare_abort();
 }
 static void strobe_observe_assertion(uint64_t* registers) {
     strobe_crash_note_abort(registers, registers + STROBE_RETURN_ADDRESS, STROBE_CRASH_BY_ASSERTION);
+    strobe_core_prepare_abort();
 }
 static void strobe_observe_raise(uint64_t* registers) {
-    if ((uint32_t)registers[STROBE_RDI] == STROBE_SIGABRT)
-        strobe_crash_note_abort(registers, registers + STROBE_RETURN_ADDRESS, STROBE_CRASH_BY_RAISE);
+    if ((uint32_t)registers[STROBE_RDI] != STROBE_SIGABRT) return;
+    strobe_crash_note_abort(registers, registers + STROBE_RETURN_ADDRESS, STROBE_CRASH_BY_RAISE);
+    strobe_core_prepare_abort();
 }
 /* The thread goes on at `sp`, and has left what lies below: the next call of a traced function may be too far down to
    show that. */
