@@ -158,6 +158,8 @@ def _threads(session: Session) -> dict[str, Any]:
     found, left = session.waiting_threads()
     for one in found:
         stack = tuple(_short(frame) for frame in one.stack[:_FRAMES_SHOWN])
+        if len(one.stack) > _FRAMES_SHOWN:
+            stack += ("…",)
         by_stack.setdefault(stack, []).append(f"{one.name} {one.thread_id}")
     shown = [{"waiting": names[:_THREADS_NAMED], "stack": list(stack)} for stack, names in by_stack.items()]
     answer: dict[str, Any] = {"threads": shown[:_STACKS_SHOWN]} if shown else {}

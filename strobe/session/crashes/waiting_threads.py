@@ -11,7 +11,7 @@ from pathlib import Path
 from strobe import _abi
 from strobe.dataclass import dataclass
 from strobe.model import LoadedModule
-from strobe.session.crashes.stack import stack_of
+from strobe.session.crashes.stack import CrashStack, stack_of
 from strobe.symbols import SymbolResolver
 from strobe.symbols.select.never_hooked import is_system_runtime
 from strobe.values.decode.recorded import Block
@@ -73,8 +73,16 @@ def waiting_threads(
         if inner:  # without what the system's libraries have called, and how they have begun the thread
             shown_words = stack.words[max(0, inner[0] - 1) : inner[-1] + 1]
             block = Block(_abi.EXTRA_STACK, _abi.STACK_WHOLE, 0, 0, shown_words)
-            found.append(WaitingThread(int(task.name), name, shown(block)))
+            end = () if stack.status == _abi.STACK_WHOLE else (_end(stack, modules),)
+            found.append(WaitingThread(int(task.name), name, (*shown(block), *end)))
     return found, 0
+
+
+def _end(stack: CrashStack, modules: Sequence[LoadedModule]) -> str:
+    """Why there are no more frames. A traced call returns to Strobe's own code, which is in no module."""
+    if not _is_within(stack.frames[-1].pc, modules):
+        return "<a traced call: its events have its callers>"
+    return "<the stack goes on>"
 
 
 def _waits(task: Path) -> tuple[str, str]:
