@@ -121,7 +121,8 @@ def number(value: Normal) -> int | float:
         return value
     if isinstance(value, Pointer) and value.address is not None:
         return UnsignedLong(value.address)
-    raise Undecided(f"{described(value)} is not a number")
+    hint = "; its address is, recorded as &…" if isinstance(value, Fields) else ""
+    raise Undecided(f"{described(value)} is not a number{hint}")
 
 
 def integer(value: Normal) -> int:

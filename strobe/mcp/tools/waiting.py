@@ -250,6 +250,7 @@ def _without_value(session: Session) -> dict[str, dict[str, str]]:
     """By probe and by what was to be shown: why it was not there, and how often."""
     events = session.last(EventFilter(event_type="probe"), _MISSING_IN)
     seen = Counter(event.label or "" for event in events)
+    reached = {one.label: one.recorded for one in session.timeline.probe_totals()}
     texts: dict[str, dict[str, Counter[str]]] = {}
     for event in events:
         for name, value in (event.watch_values or {}).items():
@@ -257,7 +258,10 @@ def _without_value(session: Session) -> dict[str, dict[str, str]]:
                 texts.setdefault(event.label or "", {}).setdefault(name, Counter())[str(value)] += 1
     return {
         label: {
-            name: "; ".join(f"{text} ({count} of {seen[label]} events)" for text, count in found.most_common(2))
+            name: "; ".join(
+                f"{text} ({count} of {'the last ' if reached.get(label, 0) > seen[label] else ''}{seen[label]} events)"
+                for text, count in found.most_common(2)
+            )
             for name, found in names.items()
         }
         for label, names in texts.items()

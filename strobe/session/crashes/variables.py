@@ -30,7 +30,8 @@ _REGISTERS = 0xFFFF_F800_0000_0000  # where the registers are for recipes: an ad
 _OPTIMIZED_OUT = "<optimized out>"
 _SYSTEM = ("/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/")  # the C library may have debug information, too
 _LIBRARIES = ("/usr/", "/rustc/")
-_UNREAD = re.compile(r"Address not readable: 0x[0-9a-f]+")
+_NOT_KEPT = (" is optimized out", " is known only as what ", " is in parts")
+_UNREAD = re.compile(r"Address not readable: (0x[0-9a-f]+)")
 _LEADS_ELSEWHERE = re.compile(r" -> Address not readable: 0x[0-9a-f]+")
 Variables = dict[str, str]
 _UNKNOWN: tuple[type[BaseException], ...] = (StrobeError, *UNREADABLE)
@@ -73,14 +74,12 @@ def _module(loaded: LoadedModule, resolver: SymbolResolver) -> Module | None:
 def _of_frame(frame: StackFrame, memory: StackCopy, module: Module, printers: Printers) -> list[Variables]:
     """A call may be the last instruction of a block: what is in scope is looked up before its end."""
     link = frame.pc - (not frame.is_exact) - module.slide
-    row = None if module.details is None else module.details.lines.at(link)
-    if row is not None and (row.file or "").startswith(_LIBRARIES):
-        return []
     names, scope = scope_of_address(link, module, None), Scope(module, list, None, printers)
     own_memory = _FrameMemory(memory, frame.registers)
     found: list[Variables] = []
-    for call in names.names_by_call:
-        wanted = dict(call[::-1][:_NAMES])  # parameters first
+    for call, own in zip(names.calls, names.names_by_call, strict=True):
+        is_library = (call.file or "").startswith(_LIBRARIES)
+        wanted = {} if is_library else dict(own[::-1][:_NAMES])  # parameters first
         read = prepared_at(list(wanted.values()), _DEPTH, scope, names, own_memory).read(module.name_at)
         texts = {name: _text(result) for name, result in zip(wanted, read, strict=True)}
         found.append({name: text for name, text in texts.items() if text})
@@ -90,7 +89,12 @@ def _of_frame(frame: StackFrame, memory: StackCopy, module: Module, printers: Pr
 def _text(result: ReadResult) -> str:
     """Empty where nothing is known but that it has no value here."""
     if result.error is not None:
-        return _OPTIMIZED_OUT if "optimized out" in result.error.message else ""
+        message = result.error.message
+        unread = _UNREAD.match(message)
+        if unread is not None and int(unread[1], 16) < _REGISTERS:  # of what a reference is to, on the heap mostly
+            return f"<not copied, at {unread[1]}>"
+        is_lost = unread is not None or any(reason in message for reason in _NOT_KEPT)
+        return _OPTIMIZED_OUT if is_lost else ""
     shown = _UNREAD.sub("<not copied>", _LEADS_ELSEWHERE.sub("", text.shown(result.value)))
     return shown if len(shown) <= _CHARACTERS else f"{shown[: _CHARACTERS - 1]}…"
 

@@ -186,7 +186,8 @@ def _as_integer(load: Rows, type_: Type, at: int) -> Number:
     if found is None:
         if isinstance(plain, Scalar | Enum | Pointer):
             raise ExpressionError(at, f"it is {type_.name}, of {plain.size} bytes, which is not compared")
-        raise ExpressionError(at, f"it is {type_.name}, which is neither a number nor a text")
+        hint = "; & before it is its address" if isinstance(plain, Record) else ""
+        raise ExpressionError(at, f"it is {type_.name}, which is neither a number nor a text{hint}")
     enum = plain if isinstance(plain, Enum) else None
     is_truth = isinstance(plain, Scalar) and plain.encoding is Encoding.BOOL
     return Number(load, kind_of(type_), enum=enum, is_truth=is_truth, is_address=isinstance(plain, Pointer))

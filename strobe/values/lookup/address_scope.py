@@ -140,6 +140,11 @@ class AddressScope:
             found.append([(name, f"{_last(calls[outer].name)}::{name}") for name in visible])
         return found
 
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """Those of names_by_call."""
+        return () if self._frame is None or self._here.level is None else self._frame.calls[self._here.level :]
+
     def of_place(self, name: str) -> str | int | None:
         """$function, $file, $line of the instruction; None where that is not known."""
         function = self._module.symbols.function_at(self._address)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -112,3 +113,15 @@ def test_of_deep_recursion_the_middle_is_left_out(build_program: Build) -> None:
     short = crash_stack(program, [], "20")
     # behind main are frames of the C library, where it has no debug information
     assert [frame.split()[0] for frame in short][:22] == ["down"] * 21 + ["main"]
+
+
+def test_variables_where_a_function_of_the_standard_library_is_inlined(build_program: Build) -> None:
+    """Those of the program's function around it, with the addresses of what references are to."""
+    program = build_program("inlined_crash", "-O1", "-g")
+    with strobe.launch([str(program)], trace=["none_of_these"], missing_ok=True) as run:
+        run.wait(timeout=SECONDS)
+        crash = run.crash
+        assert crash is not None and crash.values is not None
+    stack, [first, *_] = crash.values["stack"], crash.values["variables"]
+    assert "size" in stack[0] and first["frame"] == stack.index(next(one for one in stack if one.startswith("count")))
+    assert first["values"]["more"] == "7" and re.fullmatch(r"<not copied, at 0x[0-9a-f]+>", first["values"]["shelf"])
