@@ -17,13 +17,17 @@ if TYPE_CHECKING:
     from re2 import _Regexp as Regex
 
 HIDDEN = "<redacted>"
-_NAMES = "password|passwd|passphrase|secret|secret_?key|api_?key|access_?token|auth_?token|private_?key"
+_NAMES = (
+    "password|passwd|passphrase|secret|secret_?key|secret_?access_?key|api[_-]?key|access_?token|auth_?token|"
+    "refresh_?token|session_?token|private_?key"
+)
 _VARIABLES = "PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|API_KEY|ACCESS_KEY|SECRET_KEY|PRIVATE_KEY|CREDENTIALS"
 
 # In RE2's syntax: what stays before the secret, and behind it, is in groups. Quotes may be escaped, as in JSON.
 _PATTERNS = {
     "private key": r"(-----BEGIN [A-Z ]*PRIVATE KEY-----)(?:[A-Za-z0-9+/=:,\s]|-[A-Z0-9]|\\+[nr]){16,}(-----END|)",
     "AWS key": r"()\b(?:AKIA|ASIA)[0-9A-Z]{16}\b()",
+    "AWS secret": r"((?i:secret_?access_?key)\s*[=:]\s*)[A-Za-z0-9/+]{40}()",  # as its file of credentials has it
     "GitHub token": r"()\b(?:gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{22,255})\b()",
     "GitLab token": r"()\bglpat-[A-Za-z0-9_-]{20,255}()",
     "Slack token": r"()\bxox[abeprs]-[A-Za-z0-9-]{10,255}()",
@@ -32,8 +36,9 @@ _PATTERNS = {
     "API key": r"()\bsk-[A-Za-z0-9_-]{20,255}()",
     "JSON web token": r"()\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*()",
     "authorization": r"((?i:\bauthorization\\?\"?\s*[:=]\s*\\?\"?(?:bearer|basic|token)\s+))[A-Za-z0-9._~+/=-]{8,}()",
+    "key in a header": r"((?i:\bx-api-key:\s*))[A-Za-z0-9._~+/=-]{8,}()",
     "password of a URL": r"(\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@\"\\]{0,100}:)[^\s/@\"\\]{1,200}(@)",
-    "environment": rf"(\b(?:[A-Z0-9]+_)*(?:{_VARIABLES})=\\?[\"']?)[^\s\"'\\,;<>]{{6,500}}()",
+    "environment": rf"(\b[A-Z0-9_]*(?:{_VARIABLES})=\\?[\"']?)[^\s\"'\\,;<>]{{6,500}}()",
     "password": rf"((?i:(?:{_NAMES}))\\?\"?\s*[=:]\s*(?:\\?\")+)[^\"\\]{{1,500}}(\\?\")",
 }
 # Where none of these stands, none of the patterns matches.

@@ -20,9 +20,17 @@ SECRETS = [
     "correct horse",
     "eyJzdWIiOiIxMjM0NTY3ODkwIn0",
     "MIIBOgI",
+    "wJalrXUtnFEMI",
+    "zJalrXUtnFEMI",
+    "tGzv3JOkF0XG5Qx2TlKWIA",
+    "elephants",
+    "0a1b2c3d4e5f",
 ]
 PLAIN = [
     "AWS_ACCESS_KEY_ID=",
+    "aws_secret_access_key = ",
+    "PGPASSWORD=",
+    "X-Api-Key: ",
     "in the environment",
     "postgres://bob:",
     "@db.example/shop",

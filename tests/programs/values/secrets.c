@@ -18,6 +18,10 @@ int main(void) {
     puts("AWS_ACCESS_KEY_ID=AKIAIOSFODNN7EXAMPLE");
     puts("DB_PASSWORD=hunter2hunter2 in the environment");
     puts("connecting to postgres://bob:swordfish@db.example/shop");
+    puts("aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY");
+    puts("{\"SecretAccessKey\": \"zJalrXUtnFEMI\", \"refresh_token\": \"tGzv3JOkF0XG5Qx2TlKWIA\"}");
+    puts("PGPASSWORD=elephants psql");
+    puts("X-Api-Key: 0a1b2c3d4e5f");
     puts("token = IDENTIFIER, TOKEN=, sk-short, password: none given");
     puts("-----BEGIN RSA PRIVATE KEY-----");
     puts("{-----BEGIN PRIVATE KEY-----\\nMIIBOgIBAAJBAKj34GkxFhD9\\n-----END PRIVATE KEY-----} in one line");
