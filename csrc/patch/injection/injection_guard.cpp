@@ -118,7 +118,8 @@ void note_loader(const Injection& injection, pid_t process) {
 Entered entered(pid_t process) {
     const std::lock_guard<std::mutex> own(lock);
     const auto found = running_before.find(process);
-    return found == running_before.end() ? Entered{} : found->second;
+    const bool is_it = found != running_before.end() && start_ticks(process) == found->second.start;
+    return is_it ? found->second : Entered{};  // else its id is another process's by now
 }
 
 // Frida calls functions at addresses of the program that it has looked at. Where an agent has lost its connection,

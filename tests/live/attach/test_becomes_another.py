@@ -8,7 +8,10 @@ import shutil
 import signal
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
+import frida
 import pytest
 from support import processes
 from support.programs import PROGRAMS
@@ -21,6 +24,7 @@ from strobe.session import SessionManager
 
 # its addresses are not chosen at random: they are the same in both
 FIXED = ["setarch", "-R"]
+LAST_ID = Path("/proc/sys/kernel/ns_last_pid")
 
 OBSERVER = """
 import sys, time
@@ -77,3 +81,34 @@ def test_one_that_does_so_all_the_time(manager: SessionManager, build_program: B
             assert os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
         finally:
             processes.end(process)
+
+
+@pytest.mark.skipif(not os.access(LAST_ID, os.W_OK), reason="needs the right to choose ids of processes")
+def test_a_process_that_gets_the_id_of_another_one_is_not_taken_for_it(
+    manager: SessionManager, build_program: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is launched when the one that was attached to has ended."""
+    process = subprocess.Popen([build_program("attached")], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None and process.stdout.readline() == "ready\n"
+        manager.launch(LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), TraceRequest(["step"])).stop()
+    finally:
+        processes.end(process)
+    spawn = frida.core.Device.spawn
+
+    def with_that_id(device: Any, *words: Any, **options: Any) -> Any:
+        LAST_ID.write_text(str(process.pid - 1))
+        return spawn(device, *words, **options)
+
+    monkeypatch.setattr(frida.core.Device, "spawn", with_that_id)
+    for _ in range(20):
+        session = manager.launch(
+            LaunchSpec(str(build_program("becomes_itself")), ("again",), project_root=str(PROGRAMS), stdin=""),
+            TraceRequest(["fill"]),
+        )
+        has_it = session.pid == process.pid
+        session.wait(60)
+        session.stop()
+        if has_it:
+            return
+    pytest.skip("others took the id")
