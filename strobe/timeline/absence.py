@@ -20,6 +20,8 @@ from strobe.timeline.selection import Selection, id_blob, text_test
 # The system loads libraries, and runs their constructors, before Strobe has its hooks in place.
 _EARLIEST = "from before main"
 _PERIODS_SHOWN = 3
+_NO_PROOF = "This does not prove that it did not happen."
+_OWN_CODE = "Its entry was not reached: what may have run is inlined code of it."
 _UNSEEN = {  # by what symbols/select/unseen_calls.py says
     "inlined": "The compiler has inlined {} where no code of it is left: calls there are not seen.",
     "optimized": "LLVM, or gcc with -flto, has optimized {}, and does not say of all calls that it inlined them: those"
@@ -48,10 +50,16 @@ class _Counts:
 
 @dataclass(slots=True)
 class _Findings:
-    """`doubts`: why it may have happened all the same; none: it is known not to have."""
+    """`doubts`: why it may have happened all the same; `inlined`: the same, of calls that ran a copy of the function's
+    code within its caller. Neither: it is known not to have."""
 
     facts: list[str] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
+    inlined: list[str] = field(default_factory=list)
+
+    @property
+    def all_doubts(self) -> list[str]:
+        return [*self.doubts, *self.inlined]
 
 
 def absence_of(reader: SessionReader, wanted: EventFilter, selection: Selection, loss: Loss, moment: int) -> str:
@@ -63,7 +71,7 @@ def absence_of(reader: SessionReader, wanted: EventFilter, selection: Selection,
             return f"Nothing can be said of that yet: {_unwritten(loss)}."
         return host_absence(reader, wanted, selection)
     found, counts = _findings(reader, wanted, selection, loss, moment)
-    return " ".join([_verdict(wanted, found, counts), *found.doubts, *found.facts])
+    return " ".join([_verdict(wanted, found, counts), *found.all_doubts, *found.facts])
 
 
 def doubts_of(reader: SessionReader, wanted: EventFilter, selection: Selection, loss: Loss, moment: int) -> list[str]:
@@ -71,7 +79,7 @@ def doubts_of(reader: SessionReader, wanted: EventFilter, selection: Selection, 
     `moment`: as of absence_of."""
     doubts = []
     if selection.calls is not None:
-        doubts += _findings(reader, wanted, selection, loss, moment)[0].doubts
+        doubts += _findings(reader, wanted, selection, loss, moment)[0].all_doubts
     if selection.hosts is not None and loss.unwritten:
         doubts.append(f"{_unwritten(loss)}.")
     if selection.hosts is not None and (cut := cut_lines(reader, wanted)):
@@ -121,12 +129,14 @@ def _findings(
 
 
 def _verdict(wanted: EventFilter, found: _Findings, counts: _Counts) -> str:
-    if wanted.event_type == "probe" and not found.doubts:
+    if wanted.event_type == "probe" and not found.all_doubts:
         return _NOT_REACHED if counts.calls == 0 else "It did not happen where the probes are."
-    if found.doubts:
-        return "This does not prove that it did not happen."
     asks_for_calls = not is_narrowed(wanted) and wanted.event_type != "function_exit"
     is_named = wanted.function is not None and wanted.function.equals is not None
+    if found.doubts:
+        return _NO_PROOF
+    if found.inlined:
+        return f"{_NO_PROOF} {_OWN_CODE}" if counts.calls == 0 and asks_for_calls and is_named else _NO_PROOF
     if counts.calls == 0 and asks_for_calls:
         return "It was not called." if is_named else "No traced function that matches was called."
     return "It did not happen." if is_named else "It did not happen in the traced functions."
@@ -248,7 +258,7 @@ def _add_sight(found: _Findings, reader: SessionReader, wanted: EventFilter, win
         found.doubts.append(
             f"That the recorder was on and its hooks stood was last seen at {seen} ns, {end - seen} ns before the end"
             " of the window: up to then it did not happen."
-            if not found.doubts
+            if not found.all_doubts
             else f"The recorder was last seen to be on at {seen} ns."
         )
     elif window.checked_until >= window.to_ticks:
@@ -386,7 +396,7 @@ def _add_not_seen(found: _Findings, reader: SessionReader, wanted: EventFilter, 
             " descriptors or its main thread had ended: their functions are not traced."
         )
     if partly := _noted(record, "partly_inlined", wanted):
-        found.doubts.append(
+        found.inlined.append(
             f"Inlined at some of their call sites, where calls are not seen: {_with_sites(partly)}; so no event of "
             "them does not mean that they were not called. Build with -fno-inline to see all calls."
         )
@@ -397,13 +407,13 @@ def _add_not_seen(found: _Findings, reader: SessionReader, wanted: EventFilter, 
             "call the other one directly. Build with -fno-ipa-icf to see them apart."
         )
     if unknown := [name for name in _without_debug_information(reader, hooked) if name not in folded]:
-        found.doubts.append(
+        found.inlined.append(
             f"There is no debug information of {listed(unknown)}, which would say whether it was inlined anywhere: "
             "calls of such copies are not seen."
         )
     _add_unseen(found, record, wanted)
     if left_out := record.notes.get("inlined_left_out"):
-        found.doubts.append(f"{left_out} more traced functions were, or may have been, inlined at some call sites.")
+        found.inlined.append(f"{left_out} more traced functions were, or may have been, inlined at some call sites.")
 
 
 def _add_unseen(found: _Findings, record: SessionRecord, wanted: EventFilter) -> None:
@@ -412,7 +422,8 @@ def _add_unseen(found: _Findings, record: SessionRecord, wanted: EventFilter) ->
     for name, reason in _noted(record, "unseen", wanted).items():
         by_reason.setdefault(reason, []).append(name)
     for reason, names in by_reason.items():
-        found.doubts.append(f"{_UNSEEN[reason].format(listed(names))} Build with -fno-inline to see all calls.")
+        where = found.doubts if reason == "thunk" else found.inlined
+        where.append(f"{_UNSEEN[reason].format(listed(names))} Build with -fno-inline to see all calls.")
 
 
 def _noted(record: SessionRecord, note: str, wanted: EventFilter) -> dict[str, Any]:
@@ -481,7 +492,7 @@ def _add_changed_children(found: _Findings, record: SessionRecord, wanted: Event
         found.doubts.append(
             f"Forked children ({pids}) have written over the entry of {names}: their calls were not recorded any more."
         )
-    elif not found.doubts:
+    elif not found.all_doubts:
         found.facts.append(
             "Of forked children it is not known that the hooks stood all the time: one that changes its own code, and"
             " ends within a second, may have called it."
