@@ -50,6 +50,12 @@ class Frame:
         return f"{self.function} {PurePath(self.module).name}".rstrip()
 
 
+def _is_before_main(frame: Frame) -> bool:
+    """Without its debug information the C library has no names of its own functions that are not for others."""
+    is_unnamed = frame.function.startswith("0x") and PurePath(frame.module).name.startswith("libc.so.6+")
+    return is_unnamed or frame.function in _BEFORE_MAIN
+
+
 class StackNames:
     """Of one session. Not for several threads at once.
 
@@ -74,7 +80,7 @@ class StackNames:
         """What a block of kind STACK says, the innermost caller first; without how the C library comes to main."""
         found = list(self.frames(block, ticks))
         main = next((at for at, frame in enumerate(found) if frame.function in _MAIN), None)
-        if main is not None and all(frame.function in _BEFORE_MAIN for frame in found[main + 1 :]):
+        if main is not None and all(map(_is_before_main, found[main + 1 :])):
             del found[main + 1 :]
         return tuple(map(str, found))
 

@@ -23,6 +23,7 @@ DESCENT = (
     "descend stacks.cpp:33",
     "main stacks.cpp:69",
 )
+OF_THE_C_LIBRARY = " libc.so.6+"  # without its debug information some functions have no names
 
 
 def test_in_python(build_program: Build) -> None:
@@ -102,7 +103,8 @@ def test_while_libraries_come_and_go(launch: Launch, build_program: Build, build
     session = launch(program, str(plugin), check=trace)
     assert outcome(session) == untraced(program, str(plugin))
     (own,) = some_stacks(session, "leaf")
-    assert [text.split(" ")[0] for text in own[:3]] == ["between", "work", "start_thread"]
+    assert [text.split(" ")[0] for text in own[:2]] == ["between", "work"]
+    assert own[2].startswith("start_thread") or OF_THE_C_LIBRARY in own[2]
     (plugged,) = some_stacks(session, "plugin_helper")
     assert [text.split(" ")[0] for text in plugged] == ["plugin_run", "main"]
 
@@ -117,5 +119,6 @@ def test_in_handlers_that_interrupt_anything(launch: Launch, build_program: Buil
     stacks = [event.stack or () for event in all_events(session, wanted)]
     assert len(stacks) > 5
     assert all(stack[0] == "<signal handler called>" for stack in stacks)
-    whole = [stack for stack in stacks if stack[-1].startswith(("main ", "__clone3", "clone", "routine "))]
+    ends = ("main ", "__clone3", "clone", "routine ")
+    whole = [stack for stack in stacks if stack[-1].startswith(ends) or OF_THE_C_LIBRARY in stack[-1]]
     assert len(whole) >= 0.8 * len(stacks), [stack for stack in stacks if stack not in whole][:5]
