@@ -492,7 +492,7 @@ def _add_changed_children(found: _Findings, record: SessionRecord, wanted: Event
         found.doubts.append(
             f"Forked children ({pids}) have written over the entry of {names}: their calls were not recorded any more."
         )
-    elif not found.all_doubts:
+    elif not found.doubts:
         found.facts.append(
             "Of forked children it is not known that the hooks stood all the time: one that changes its own code, and"
             " ends within a second, may have called it."
