@@ -194,6 +194,7 @@ class Refusal(IntEnum):
     SIGNAL_BLOCKED = 19
     LIBRARY_BLOCKS = 20
     UNDER_OBSERVER = 21
+    ENTERED_ELSEWHERE = 22
 
 
 CAPTURE = Struct("<BBBBHH")

@@ -339,6 +339,20 @@ class FrameRanges:
     def merged(self, most_padding: int) -> list[tuple[int, int]]:
         """[start, end) of what is covered, by address; gaps up to so many bytes are taken for padding."""
 
+def beginnings(
+    loaded: Sequence[tuple[int, bytes, bool]],
+    relocations: bytes,
+    relative_relocations: bytes,
+    is_fixed: bool,
+    frames: FrameRanges,
+    functions: Sequence[tuple[int, int]],
+) -> bytes:
+    """For each of the functions, (entry, size) by ascending entry, a byte: 1 where something of the module jumps, or
+    may, between the bytes that a hook overwrites, 2 where another part of the function jumps to its entry. `loaded`:
+    (link-time address, content, whether it is x86-64 code) of what the loader maps; `relocations`: Elf64_Rela and
+    Elf64_Relr entries; `is_fixed`: data has addresses as they are. Raises ValueError where the code spans more than
+    1 GB."""
+
 def merged_functions(
     table: SymbolTable,
     index: DwarfIndex | None,

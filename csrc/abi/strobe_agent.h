@@ -47,6 +47,8 @@
 #define STROBE_REFUSED_SIGNAL_BLOCKED 19 /* a thread has SIGTRAP blocked: a breakpoint would end the program */
 #define STROBE_REFUSED_LIBRARY_BLOCKS 20 /* the same, in the C library, which blocks signals by itself */
 #define STROBE_REFUSED_UNDER_OBSERVER 21 /* the jump to an observer lies over it */
+/* of a function again */
+#define STROBE_REFUSED_ENTERED_ELSEWHERE 22 /* other code, or a table, leads into the bytes that are overwritten */
 
 /* What is found in a function's code: its refusal in the low 8 bits, then */
 #define STROBE_ENTRY_REFUSAL 0xff

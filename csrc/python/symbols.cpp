@@ -13,6 +13,7 @@
 #include "symbols/code_rows.h"
 #include "symbols/frame_ranges.h"
 #include "symbols/instruction_length.h"
+#include "symbols/jumps/beginnings.h"
 #include "symbols/merged_functions.h"
 #include "symbols/result_uses.h"
 #include "symbols/settled_entries.h"
@@ -149,6 +150,29 @@ std::vector<bool> covered(const symbols::FrameRanges& ranges, const std::vector<
     return ranges.cover(addresses);
 }
 
+std::span<const uint8_t> span_of(const py::bytes& content) {
+    const auto bytes = static_cast<std::string_view>(content);
+    return {reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()};
+}
+
+py::bytes beginnings(const std::vector<std::tuple<uint64_t, py::bytes, bool>>& loaded, const py::bytes& relocations,
+                     const py::bytes& relative_relocations, bool is_fixed, const symbols::FrameRanges& frames,
+                     const std::vector<Range>& functions) {
+    std::vector<symbols::LoadedPiece> pieces;
+    pieces.reserve(loaded.size());
+    for (const auto& [address, content, is_code] : loaded) pieces.push_back({address, span_of(content), is_code});
+    std::vector<symbols::Beginning> entries;
+    entries.reserve(functions.size());
+    for (const auto& [entry, size] : functions) entries.push_back({entry, size});
+    const symbols::ModuleImage image{pieces, span_of(relocations), span_of(relative_relocations), is_fixed};
+    std::vector<uint8_t> found;
+    {
+        const py::gil_scoped_release release;
+        found = symbols::beginnings(image, frames, entries);
+    }
+    return {reinterpret_cast<const char*>(found.data()), found.size()};
+}
+
 py::bytes unwind_table(const py::buffer& section, uint64_t address, uint64_t start, uint64_t size) {
     const py::buffer_info content = section.request();
     const std::span bytes(static_cast<const uint8_t*>(content.ptr), static_cast<size_t>(content.size));
@@ -176,6 +200,8 @@ void add_symbols(py::module_& module) {
         .def("rows", &rows)
         .def("hidden_address", &SymbolTable::hidden_address, py::arg("name"));
     module.def("merged_functions", &merged, py::arg("table"), py::arg("index"), py::arg("others"), py::arg("go_code"));
+    module.def("beginnings", &beginnings, py::arg("loaded"), py::arg("relocations"), py::arg("relative_relocations"),
+               py::arg("is_fixed"), py::arg("frames"), py::arg("functions"));
     module.def("unwind_table", &unwind_table, py::arg("section"), py::arg("address"), py::arg("start"),
                py::arg("size"));
     module.def("settle_entries", &settle_entries, py::arg("index"), py::arg("table"));

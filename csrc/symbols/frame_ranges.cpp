@@ -85,12 +85,14 @@ void FrameRanges::add(std::span<const std::uint8_t> section, std::uint64_t addre
 std::vector<bool> FrameRanges::cover(std::span<const std::uint64_t> addresses) const {
     std::vector<bool> found;
     found.reserve(addresses.size());
-    for (const std::uint64_t address : addresses) {
-        const auto next =
-            std::ranges::upper_bound(ranges_, address, {}, &std::pair<std::uint64_t, std::uint64_t>::first);
-        found.push_back(next != ranges_.begin() && address < std::prev(next)->second);
-    }
+    for (const std::uint64_t address : addresses) found.push_back(around(address).has_value());
     return found;
+}
+
+std::optional<std::pair<std::uint64_t, std::uint64_t>> FrameRanges::around(std::uint64_t address) const {
+    const auto next = std::ranges::upper_bound(ranges_, address, {}, &std::pair<std::uint64_t, std::uint64_t>::first);
+    if (next == ranges_.begin() || address >= std::prev(next)->second) return std::nullopt;
+    return *std::prev(next);
 }
 
 std::vector<std::pair<std::uint64_t, std::uint64_t>> FrameRanges::merged(std::uint64_t most_padding) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -15,6 +16,8 @@ class FrameRanges {
     void add(std::span<const std::uint8_t> section, std::uint64_t address, bool is_eh);
     // Whether an entry covers each of these addresses.
     std::vector<bool> cover(std::span<const std::uint64_t> addresses) const;
+    // [start, end) of the entry that covers an address; nothing where none does.
+    std::optional<std::pair<std::uint64_t, std::uint64_t>> around(std::uint64_t address) const;
     // [start, end) of what is covered, by address; gaps up to so many bytes are taken for padding.
     std::vector<std::pair<std::uint64_t, std::uint64_t>> merged(std::uint64_t most_padding) const;
 

@@ -10,6 +10,7 @@ SENTENCES = {
     Refusal.CALL_IN_ENTRY: "they call another function in their first 5 bytes, and exceptions could not unwind through "
     "the relocated call",
     Refusal.BRANCH_INTO_ENTRY: "their own code jumps into their first 5 bytes",
+    Refusal.ENTERED_ELSEWHERE: "other code or a jump table leads, or may lead, into their first 5 bytes",
     Refusal.TOO_SHORT: "they are shorter than the 5 bytes that a hook takes, and another function follows",
     Refusal.NOT_CODE: "their first bytes cannot be decoded",
     Refusal.JUMP_AT_ENTRY: "they begin with a jump, and the hook would be installed in the function that it leads to",

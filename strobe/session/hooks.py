@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from strobe._abi import Refusal
+from strobe._abi import PLAN_LOOPS_TO_ENTRY, Refusal
 from strobe.capture.probes import (
     Plan,
     ProbeSpec,
@@ -31,6 +31,7 @@ from strobe.session.modules import Modules, TracedModule
 from strobe.session.probes.active_probes import ActiveProbes
 from strobe.session.unwinding import Unwinding
 from strobe.symbols import ModuleSymbols, Pattern, Selection, SymbolResolver, select
+from strobe.symbols.frames.beginnings import ENTERED, LOOPED
 from strobe.symbols.function_table import FunctionTable
 from strobe.symbols.select.allocators import with_declared_values
 from strobe.symbols.select.never_hooked import is_system_runtime
@@ -308,16 +309,31 @@ class Hooks:
         self._note_installed(base, hooks, answers, arrived_ticks)
 
     def _write(self, module: TracedModule, hooks: Sequence[Hook], codes: Sequence[bytes]) -> list[Refusal]:
-        """Where another function begins in the bytes of the jump, nothing is written."""
+        """Where another function begins in the bytes of the jump, or something jumps there, nothing is written."""
         specs = [_spec(module, *one) for one in zip(hooks, codes, strict=True)]
-        crowded = [
-            _is_crowded(module.symbols.functions, hook.function.address, code)
-            for hook, code in zip(hooks, codes, strict=True)
+        beginnings = self._beginnings(module, hooks)
+        known = [
+            _refusal_of(module.symbols.functions, hook.function.address, code, beginning)
+            for hook, code, beginning in zip(hooks, codes, beginnings, strict=True)
         ]
-        rest = iter(
-            self._target.probes.install([spec for spec, is_out in zip(specs, crowded, strict=True) if not is_out])
-        )
-        return [Refusal.TOO_SHORT if is_out else next(rest) for is_out in crowded]
+        looped = [_looped(spec) if one & LOOPED else spec for spec, one in zip(specs, beginnings, strict=True)]
+        rest = iter(self._target.probes.install([spec for spec, why in zip(looped, known, strict=True) if not why]))
+        return [why or next(rest) for why in known]
+
+    def _beginnings(self, module: TracedModule, hooks: Sequence[Hook]) -> list[int]:
+        """What else leads to their first bytes: ENTERED, LOOPED. The file has just been found to be the one that is
+        mapped; where it has gone since, nothing may be written."""
+        functions = module.symbols.functions
+        if not isinstance(functions, FunctionTable):
+            return [0] * len(hooks)
+        try:
+            found = module.current(lambda: self._resolver.beginnings(module.symbols.path))
+        except (OSError, ValueError):
+            found = None
+        if found is None:
+            return [ENTERED] * len(hooks)
+        numbers = [functions.at(hook.function.address) for hook in hooks]
+        return [found[number] if number is not None else 0 for number in numbers]
 
     def _numbered(self, module: TracedModule, functions: Sequence[FunctionSymbol]) -> dict[int, FunctionSymbol]:
         """The functions by id; those that there are no ids for are refused."""
@@ -494,6 +510,17 @@ def _collector_paused() -> Iterator[None]:
 def _spec(module: TracedModule, hook: Hook, code: bytes) -> ProbeSpec:
     function = hook.function
     return ProbeSpec(hook.function_id, module.address(function.address), function.size, hook.plan, code)
+
+
+def _refusal_of(functions: Sequence[FunctionSymbol], address: int, code: bytes, beginning: int) -> Refusal:
+    if _is_crowded(functions, address, code):
+        return Refusal.TOO_SHORT
+    return Refusal.ENTERED_ELSEWHERE if beginning & ENTERED else Refusal.NOTHING
+
+
+def _looped(spec: ProbeSpec) -> ProbeSpec:
+    """Of a function that jumps to its entry, which is no call."""
+    return replace(spec, plan=replace(spec.plan, flags=spec.plan.flags | PLAN_LOOPS_TO_ENTRY))
 
 
 def _is_crowded(functions: Sequence[FunctionSymbol], address: int, code: bytes) -> bool:

@@ -136,6 +136,11 @@ class FunctionTable(Sequence[FunctionSymbol]):
         """Where the functions begin, ascending."""
         return self._addresses
 
+    @property
+    def sizes(self) -> Sequence[int]:
+        """Bytes of their called parts, in the same order."""
+        return self._sizes
+
     def is_open(self, address: int) -> bool:
         """Whether other modules or files could call what begins at an address."""
         number = self.at(address)

@@ -22,6 +22,7 @@ from strobe.symbols.dwarf.columns import Columns, Deferred
 from strobe.symbols.dwarf.debug_info import DebugInfo
 from strobe.symbols.dwarf.lines import SourceLines
 from strobe.symbols.dwarf.scan import Scan
+from strobe.symbols.frames.beginnings import find_beginnings
 from strobe.symbols.frames.unwinding import UnwindTables
 from strobe.symbols.function_table import FunctionTable
 from strobe.symbols.go_code import go_rows
@@ -42,6 +43,7 @@ FULL_FILES = 4
 FULL_S = 20.0
 _LOOK_S = 10.0
 _BIG_BYTES = 100 << 20
+_BEGINNINGS = "beginnings-1"
 _BYTES_PER_SECOND = 100 << 20  # of .debug_info, about; for the announcement only
 
 
@@ -66,6 +68,9 @@ class SymbolResolver(Protocol):
     def unwind_tables(self, path: str) -> UnwindTables:
         """How frames of a file are unwound."""
 
+    def beginnings(self, path: str) -> bytes:
+        """For each function of a file, in order, what else leads to its first bytes (frames/beginnings.py)."""
+
 
 @dataclass
 class _Loaded:
@@ -74,6 +79,7 @@ class _Loaded:
     signatures: Signatures | None
     cache_key: str = ""  # "" where it is not worth one
     is_used: bool = True  # since `forget_details`
+    beginnings: bytes | None = None  # None: nobody has asked
 
     def forget_details(self) -> None:
         """Lets go what grows with what is asked for; it is read again in milliseconds."""
@@ -83,6 +89,13 @@ class _Loaded:
         if self.signatures is not None:
             self.signatures.debug_info.forget_units()
             self.signatures = self.signatures.anew()
+
+    def find_beginnings(self) -> bytes:
+        """As ElfResolver.beginnings."""
+        functions = self.symbols.functions
+        if not isinstance(functions, FunctionTable):
+            return b""
+        return find_beginnings(functions, self.unwind_tables.frames)
 
     @cached_property
     def details(self) -> ModuleDetails | None:
@@ -149,6 +162,15 @@ class ElfResolver:
         """Errors as module()."""
         with self._lock:
             return self._load(path).unwind_tables
+
+    def beginnings(self, path: str) -> bytes:
+        """For each function of a file, in order, what else leads to its first bytes (frames/beginnings.py); empty where
+        nothing is known of that. Raises OSError, ValueError where the file is gone or damaged; errors as module()."""
+        with self._lock:
+            loaded = self._load(path)
+            if loaded.beginnings is None:
+                loaded.beginnings = self.derived(path, _BEGINNINGS, loaded.find_beginnings)
+            return loaded.beginnings
 
     def derived(self, path: str, name: str, derive: Callable[[], bytes]) -> bytes:
         """What `derive` makes of a module's symbols; where these are cached, that is, too, under `name`, which is to

@@ -22,12 +22,13 @@ Range = tuple[int, int]
 class UnwindTables:
     """.eh_frame and .debug_frame of one module. Nothing is covered by what cannot be read. Addresses are link-time.
 
-    `ranges`: [start, end) of the code that they cover. `has_other_code`: there is a large piece that they do not.
+    `frames`: their entries; `ranges`: [start, end) of the code that they cover. `has_other_code`: there is a large
+    piece that they do not.
     """
 
     def __init__(self, path: str, debug_info: DebugInfo | None) -> None:
         """`path`: the file with the code."""
-        self._table = FrameRanges()
+        self.frames = FrameRanges()
         self.ranges: list[Range] = []
         self.has_other_code = False
         try:
@@ -40,13 +41,13 @@ class UnwindTables:
             return
         for name, is_eh in ((".eh_frame", True), (".debug_frame", False)):
             if name in sections:
-                self._table.add(sections[name].content, sections[name].address, is_eh)
-        self.ranges = self._table.merged(_MOST_BETWEEN)
+                self.frames.add(sections[name].content, sections[name].address, is_eh)
+        self.ranges = self.frames.merged(_MOST_BETWEEN)
         self.has_other_code = any(size > _MOST_BETWEEN for size in _uncovered(executable, self.ranges))
 
     def cover(self, addresses: Sequence[int]) -> list[bool]:
         """Whether they say how to unwind from each of these."""
-        return self._table.cover(addresses)
+        return self.frames.cover(addresses)
 
 
 def _uncovered(executable: Iterable[Range], ranges: Sequence[Range]) -> Iterator[int]:
