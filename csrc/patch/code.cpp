@@ -13,6 +13,7 @@
 
 #include "patch/target/process_memory.h"
 #include "patch/target/signal_frames.h"
+#include "patch/target/task_state.h"
 #include "patch/target/tracer.h"
 #include "patch/threads/thread_stop.h"
 
@@ -38,6 +39,15 @@ std::int64_t own_time_ns() {
     timespec now{};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
     return now.tv_sec * 1'000'000'000 + now.tv_nsec;
+}
+
+// Whether the program has handlers that may come anywhere. The signals of faults are left out, which the recorder
+// itself catches, and the C library's own.
+bool catches_signals(pid_t process) {
+    std::uint64_t others = kLibrarysBits;
+    for (const int signal : {SIGSEGV, SIGBUS, SIGTRAP, SIGILL, SIGFPE, SIGABRT, SIGSYS})
+        others |= std::uint64_t{1} << (signal - 1);
+    return (TaskStatus(process).number("SigCgt:", 16) & ~others) != 0;
 }
 
 // A thread, or a saved context, that stands behind the first byte of a change.
@@ -91,6 +101,7 @@ class CodeWriter {
     }
 
     CodeAnswer write() {
+        if (places_ && catches_signals(process_)) seen_ = SignalFrames(process_, memory_).anywhere();
         const auto deadline = Clock::now() + kAllAttempts;
         auto pause = kFirstPause;
         for (int attempt = 1;; attempt++) {
@@ -178,12 +189,28 @@ class CodeWriter {
     std::vector<Standing> find_standing(const ThreadStop& held) const {
         std::vector<Standing> found;
         SignalFrames frames(process_, memory_);
-        for (const ThreadPlace& thread : held.places()) {
+        const std::vector<ThreadPlace> threads = held.places();
+        const bool switches = switches_in_handlers(frames, threads);
+        for (const ThreadPlace& thread : threads) {
             note(thread.pc, thread.thread, 0, false, found);
+            if (switches) continue;
             for (const SavedContext& saved : frames.above(thread.stack_pointer))
                 note(saved.pc, 0, saved.place, saved.is_breakpoint, found);
         }
+        if (!switches) return found;
+        for (const SavedContext& saved : frames.anywhere()) note(saved.pc, 0, saved.place, saved.is_breakpoint, found);
         return found;
+    }
+
+    // Whether a coroutine may have been switched away from inside a signal handler: before the threads were held there
+    // was a frame of one that is not just what a handler has left behind. To look everywhere while they are held takes
+    // too long for the programs that do no such thing.
+    bool switches_in_handlers(const SignalFrames& frames, const std::vector<ThreadPlace>& threads) const {
+        return std::ranges::any_of(seen_, [&](const SavedContext& saved) {
+            return std::ranges::none_of(threads, [&](const ThreadPlace& thread) {
+                return frames.is_left(saved.place, thread.stack_pointer, thread.thread_pointer);
+            });
+        });
     }
 
     void note(std::uint64_t pc, pid_t thread, std::uint64_t place, bool is_breakpoint,
@@ -233,6 +260,7 @@ class CodeWriter {
     const std::vector<pid_t>& agents_;
     ProcessMemory memory_;
     const std::vector<CodeChange>& changes_;
+    std::vector<SavedContext> seen_;  // before the threads were held
     std::vector<std::size_t> by_address_;
     std::vector<CodeResult> results_;
     bool places_ = false;

@@ -383,20 +383,33 @@ static uint64_t strobe_record_call(struct strobe_recorder* recorder, struct stro
     return *slot;
 }
 
-/* The recorder was at work with this state when a signal handler called a traced function, or when it was left for good
-   by a jump out of a handler. In the second case the stack has been unwound beyond the place where it worked. */
-static int strobe_is_in_use(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
-                            const uint64_t* slot) {
-    return state->busy_slot != state->idle &&
-           !(STROBE_ON_OWN_STACK(state, slot) && (uint64_t)slot >= state->busy_slot &&
-             !strobe_stack_is_alternate(recorder));
+/* The recorder was at work at `busy` when a handler there was left for good by a jump: the thread is further up on its
+   own stack now. A coroutine, though, that a handler has switched away from will go on with its record. */
+static STROBE_COLD int strobe_was_left(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
+                                       uint64_t busy, const uint64_t* slot) {
+    uint64_t start, bytes;
+    if (!STROBE_ON_OWN_STACK(state, slot) || strobe_alternate_stack(recorder, &start, &bytes)) return 0;
+    return STROBE_ON_OWN_STACK(state, busy) ? (uint64_t)slot >= busy : busy - start < bytes;
 }
 
+/* Marks the state as in use. 0 where it is already: the recorder was at work with it when a signal handler called a
+   traced function, or switched to another coroutine. Looked at and marked at once: a handler that comes in between may
+   switch to a coroutine that takes it. */
+static int strobe_state_take(const struct strobe_recorder* recorder, struct strobe_thread_state* state,
+                             const uint64_t* slot) {
+    uint64_t busy = *(const volatile uint64_t*)&state->busy_slot;
+    if (STROBE_UNLIKELY(busy != state->idle) && !strobe_was_left(recorder, state, busy, slot)) return 0;
+    return strobe_own_compare_exchange64(&state->busy_slot, busy, (uint64_t)slot);
+}
+
+/* With a state that has been taken: where its session has ended meanwhile, its chunk is nobody's. */
 static uint64_t strobe_enter_with(struct strobe_recorder* recorder, struct strobe_thread_state* state,
                                   uint32_t function, uint64_t* slot, const uint64_t* registers, uint64_t resume) {
     uint64_t stub = 0;
-    state->busy_slot = (uint64_t)slot;
-    STROBE_COMPILER_BARRIER();
+    if (STROBE_UNLIKELY(strobe_state_is_retired(state))) {
+        state->busy_slot = state->idle;
+        return 0;
+    }
     if (STROBE_UNLIKELY(resume == 0 && recorder->plans[function].flags & STROBE_PLAN_SITE))
         strobe_record_site(recorder, state, function, slot, registers);
     else
@@ -414,18 +427,19 @@ static STROBE_COLD uint64_t strobe_enter_beginning(struct strobe_recorder* recor
     struct strobe_thread_state* state;
     uint64_t stub = 0;
     uint32_t level = 0;
+    int is_taken = 0;
     held.are_held = 0;
     state = strobe_thread_begin(recorder, &held);
     if (state == NULL) {
         strobe_signals_release(&held);
         return 0;
     }
-    for (; state != NULL && strobe_is_in_use(recorder, state, slot) && !state->runs_script; level++)
-        state = level < STROBE_NESTED_STATES ? strobe_thread_nested(recorder, state, &held) : NULL;
-    if (state == NULL)
-        strobe_fetch_add64(&recorder->header->lost_reentrant, 1);
-    else if (!strobe_is_in_use(recorder, state, slot))
+    while (state != NULL && !(is_taken = strobe_state_take(recorder, state, slot)) && !state->runs_script)
+        state = level++ < STROBE_NESTED_STATES ? strobe_thread_nested(recorder, state, &held) : NULL;
+    if (is_taken)
         stub = strobe_enter_with(recorder, state, function, slot, registers, resume);
+    else if (state == NULL)
+        strobe_fetch_add64(&recorder->header->lost_reentrant, 1);
     strobe_signals_release(&held);
     return stub;
 }
@@ -436,7 +450,7 @@ uint64_t strobe_enter(struct strobe_recorder* recorder, uint32_t function, uint6
     if (!recorder->control->alive || !(recorder->plans[function].flags & STROBE_PLAN_ENABLED)) return 0;
     if (STROBE_UNLIKELY(recorder->control->loading_thread != 0) && strobe_call_is_agents(recorder, slot)) return 0;
     state = strobe_thread_open(recorder);
-    if (STROBE_UNLIKELY(state == NULL || strobe_is_in_use(recorder, state, slot)))
+    if (STROBE_UNLIKELY(state == NULL || !strobe_state_take(recorder, state, slot)))
         return strobe_enter_beginning(recorder, function, slot, registers, resume);
     return strobe_enter_with(recorder, state, function, slot, registers, resume);
 }
@@ -448,7 +462,7 @@ void strobe_site(struct strobe_recorder* recorder, uint32_t function, const uint
         if (!recorder->control->alive) return;
         if (!(recorder->plans[function].flags & STROBE_PLAN_ENABLED)) continue;
         state = strobe_thread_open(recorder);
-        if (STROBE_UNLIKELY(state == NULL || strobe_is_in_use(recorder, state, slot)))
+        if (STROBE_UNLIKELY(state == NULL || !strobe_state_take(recorder, state, slot)))
             strobe_enter_beginning(recorder, function, slot, registers, 0);
         else
             strobe_enter_with(recorder, state, function, slot, registers, 0);
@@ -529,6 +543,16 @@ static void strobe_record_return(struct strobe_recorder* recorder, struct strobe
         strobe_returns_record(recorder, state, frame, returned);
 }
 
+/* A coroutine that a handler has switched away from is in the middle of a record with this state. */
+static STROBE_COLD uint64_t strobe_return_unrecorded(const struct strobe_recorder* recorder,
+                                                     struct strobe_thread_state* state, uint32_t depth) {
+    struct strobe_totals* totals = state->frames[depth].totals;
+    strobe_fetch_add64(&recorder->header->lost_reentrant, 1);
+    if (totals != NULL) totals->exits_missed++;
+    state->depth = depth;
+    return state->frames[depth].return_address;
+}
+
 uint64_t strobe_exit(struct strobe_recorder* recorder, uint64_t frame_index, uint64_t rax, uint64_t rdx,
                      const uint64_t* slot) {
     struct strobe_thread_state* state = &recorder->states[frame_index / STROBE_FRAMES];
@@ -540,7 +564,7 @@ uint64_t strobe_exit(struct strobe_recorder* recorder, uint64_t frame_index, uin
         return strobe_return_of_dropped(state, depth, (uint64_t)slot);
     returned[0] = rax;
     returned[1] = rdx;
-    state->busy_slot = frames[depth].slot;
+    if (!strobe_state_take(recorder, state, slot)) return strobe_return_unrecorded(recorder, state, depth);
     STROBE_COMPILER_BARRIER();
     while (state->depth > depth + 1) strobe_frame_drop(state);
     state->depth = depth;

@@ -152,12 +152,14 @@ void strobe_segment_replace(struct strobe_recorder* recorder) {
 
 void strobe_recorder_end(struct strobe_recorder* recorder) {
     int attempts = STROBE_END_ATTEMPTS;
+    int at_work;
     recorder->follows_forks = 0;
     recorder->control->alive = 0;
     recorder->control->exit_handler = 0;
     /* a thread may stand between reading the handler's address and marking itself busy: give it time to get on */
     strobe_sleep_us(20000);
     while (attempts-- > 0 && strobe_anyone_busy(recorder)) strobe_sleep_us(1000);
-    strobe_states_retire(recorder);
+    at_work = strobe_states_retire(recorder);
     strobe_segment_replace(recorder);
+    if (at_work) recorder->segment_bytes = 0; /* another session's segment must not come where it still writes */
 }

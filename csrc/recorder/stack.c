@@ -80,14 +80,21 @@ void strobe_stack_bounds(struct strobe_recorder* recorder, struct strobe_thread_
 }
 
 STROBE_COLD int strobe_stack_is_alternate(const struct strobe_recorder* recorder) {
+    uint64_t start, bytes;
+    return strobe_alternate_stack(recorder, &start, &bytes);
+}
+
+STROBE_COLD int strobe_alternate_stack(const struct strobe_recorder* recorder, uint64_t* start, uint64_t* bytes) {
     struct {
         uint64_t address;
         int32_t flags;
         int32_t reserved;
         uint64_t size;
     } current;
+    current.address = current.size = 0;
     current.flags = 0;
-    if (!recorder->may_call_kernel) return 0;
-    strobe_syscall(STROBE_SYS_SIGALTSTACK, 0, (int64_t)&current, 0, 0, 0, 0);
+    if (recorder->may_call_kernel) strobe_syscall(STROBE_SYS_SIGALTSTACK, 0, (int64_t)&current, 0, 0, 0, 0);
+    *start = current.address;
+    *bytes = current.size;
     return (current.flags & STROBE_SS_ONSTACK) != 0;
 }

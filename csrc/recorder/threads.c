@@ -87,7 +87,8 @@ static void strobe_thread_enlist(struct strobe_recorder* recorder, struct strobe
 static int strobe_thread_has_ended(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
                                    uint32_t tid) {
     uint64_t found;
-    if (recorder->may_call_kernel && state->idle == STROBE_SHARED) /* it may be another process */
+    if (recorder->may_call_kernel && (state->idle == STROBE_SHARED || state->idle == STROBE_RETIRED))
+        /* it may be another process, or have been one */
         return strobe_syscall(STROBE_SYS_TKILL, tid, 0, 0, 0, 0, 0) == -STROBE_ESRCH;
     if (recorder->may_call_kernel)
         return strobe_syscall(STROBE_SYS_TGKILL, recorder->pid, tid, 0, 0, 0, 0) == -STROBE_ESRCH;
@@ -138,6 +139,11 @@ static int strobe_state_is_left(const struct strobe_recorder* recorder, struct s
     return 1;
 }
 
+/* To ask takes a system call: not of those whose threads live as a rule. */
+static int strobe_state_may_be_stale(const struct strobe_thread_state* state) {
+    return state->idle == STROBE_ENDED || state->idle == STROBE_SHARED || state->idle == STROBE_RETIRED;
+}
+
 /* States are used from the front, so that only those that were ever used are looked at. */
 static struct strobe_thread_state* strobe_state_claim(struct strobe_recorder* recorder, uint32_t tid) {
     uint32_t used = recorder->states_used;
@@ -146,8 +152,10 @@ static struct strobe_thread_state* strobe_state_claim(struct strobe_recorder* re
         struct strobe_thread_state* state = &recorder->states[index];
         if (state->claimed == 0 && strobe_compare_exchange32(&state->claimed, 0, 1)) return state;
         if (strobe_state_is_left(recorder, state, tid)) return state;
-        if ((state->idle == STROBE_ENDED || state->idle == STROBE_SHARED) && strobe_state_take_stale(recorder, state))
-            return state;
+    }
+    for (index = 0; index < used; index++) {
+        struct strobe_thread_state* state = &recorder->states[index];
+        if (strobe_state_may_be_stale(state) && strobe_state_take_stale(recorder, state)) return state;
     }
     while (used < STROBE_THREAD_STATES) {
         if (strobe_compare_exchange32(&recorder->states_used, used, used + 1) &&
@@ -435,11 +443,14 @@ void strobe_thread_end(struct strobe_recorder* recorder, struct strobe_thread_st
     state->idle = state->busy_slot = STROBE_ENDED;
 }
 
-/* A state with open frames stays its thread's, as they return through its stubs; nothing is recorded of them, as they
-   are calls of the ended session. So does one whose thread did not leave the recorder in time, as under a signal
-   handler that waits: it still writes to the chunk, where there are zeros by then. */
-static void strobe_state_retire(struct strobe_recorder* recorder, struct strobe_thread_state* state) {
-    int is_free = state->busy_slot == state->idle;
+/* A state stays its thread's as long as that lives: what it has open returns through its stubs, and so does what it has
+   dropped; nothing is recorded of that, as these are calls of the ended session. And a thread that has waited for a CPU
+   since it looked whether the recorder is on may only now be about to mark the state. One whose thread did not leave
+   the recorder in time, as under a signal handler that waits, still writes to the chunk, where there are zeros by then.
+   1 when a thread is at work with it. */
+static int strobe_state_retire(struct strobe_recorder* recorder, struct strobe_thread_state* state) {
+    uint64_t idle = state->idle;
+    int has_ended = state->tid != 0 && strobe_thread_has_ended(recorder, state, state->tid);
     uint32_t index;
     strobe_totals_forget(recorder, state);
     for (index = 0; index < state->depth; index++) {
@@ -448,18 +459,22 @@ static void strobe_state_retire(struct strobe_recorder* recorder, struct strobe_
     }
     state->nested = NULL;
     state->idle = STROBE_RETIRED;
-    if (!is_free) return;
-    state->busy_slot = STROBE_RETIRED;
-    STROBE_COMPILER_BARRIER();
-    if (state->depth > 0) return;
+    if (!strobe_compare_exchange64(&state->busy_slot, idle, STROBE_RETIRED) && state->busy_slot != STROBE_RETIRED)
+        return 1;
+    if (!has_ended) return 0;
     state->tid = 0;
+    STROBE_COMPILER_BARRIER();
     state->claimed = 0;
+    return 0;
 }
 
-void strobe_states_retire(struct strobe_recorder* recorder) {
+int strobe_states_retire(struct strobe_recorder* recorder) {
     uint32_t index;
+    int at_work = 0;
     /* free ones, too: a handler's that has been given back still has its chunk, totals and lane in this segment */
-    for (index = 0; index < recorder->states_used; index++) strobe_state_retire(recorder, &recorder->states[index]);
+    for (index = 0; index < recorder->states_used; index++)
+        at_work |= strobe_state_retire(recorder, &recorder->states[index]);
+    return at_work;
 }
 
 /* Whether the thread is done with the record that it was in: it is in none, or has begun others since. 0 where it does

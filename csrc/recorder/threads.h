@@ -44,8 +44,8 @@ struct strobe_thread_state* strobe_thread_nested(struct strobe_recorder* recorde
    Yes where that cannot be found out: under a filter of system calls, with signals blocked. */
 int strobe_may_read_clock(const struct strobe_recorder* recorder);
 void strobe_thread_end(struct strobe_recorder* recorder, struct strobe_thread_state* state);
-/* The session has ended: threads begin anew in the next one. */
-void strobe_states_retire(struct strobe_recorder* recorder);
+/* The session has ended: threads begin anew in the next one. 1 when one is still at work with its state. */
+int strobe_states_retire(struct strobe_recorder* recorder);
 /* Whether every thread has left the record that it was in; waits for that as long. What a record looks up is then what
    was there before the call. */
 int strobe_threads_have_got_on(const struct strobe_recorder* recorder, uint64_t limit_ns);
@@ -59,6 +59,8 @@ void strobe_handlers_check(void);
 /* stack.c */
 void strobe_stack_bounds(struct strobe_recorder* recorder, struct strobe_thread_state* state);
 int strobe_stack_is_alternate(const struct strobe_recorder* recorder);
+/* The same, and where the thread's alternate stack lies: no bytes where it has none, or the kernel may not be asked. */
+int strobe_alternate_stack(const struct strobe_recorder* recorder, uint64_t* start, uint64_t* bytes);
 /* Whether the process has lost what /proc shows of its main thread, which has ended: Frida cannot do without. */
 int strobe_main_thread_has_ended(void);
 /* While the kernel may be called. */

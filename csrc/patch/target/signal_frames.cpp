@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "abi/strobe_abi.h"
+#include "patch/target/page_map.h"
 
 namespace strobe {
 
@@ -35,9 +36,14 @@ constexpr std::size_t kMostStacks = 32;
 constexpr std::array<unsigned char, 9> kLongRestorer{0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
 constexpr std::array<unsigned char, 7> kShortRestorer{0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05};
 
+// of an address space of 47 bits: what is larger is reserved, and hardly used
+constexpr std::uint64_t kMostMapping = 16ull << 30;
+constexpr std::uint64_t kPageBytes = 4096;
+constexpr std::size_t kPagesAtOnce = 1 << 15;
+
 }  // namespace
 
-SignalFrames::SignalFrames(pid_t process, const ProcessMemory& memory) : memory_(memory) {
+SignalFrames::SignalFrames(pid_t process, const ProcessMemory& memory) : process_(process), memory_(memory) {
     std::ifstream file("/proc/" + std::to_string(process) + "/maps");
     for (std::string line; std::getline(file, line);) {
         const char* const line_end = line.data() + line.size();
@@ -45,7 +51,10 @@ SignalFrames::SignalFrames(pid_t process, const ProcessMemory& memory) : memory_
         const char* at = std::from_chars(line.data(), line_end, mapping.start, 16).ptr;
         if (at == line_end) continue;
         at = std::from_chars(at + 1, line_end, mapping.end, 16).ptr;
-        mapping.is_executable = line_end - at > 3 && at[3] == 'x';  // " r-x"
+        if (line_end - at < 5) continue;
+        mapping.is_executable = at[3] == 'x';  // " r-xp"
+        mapping.is_private_data = at[1] == 'r' && at[2] == 'w' && at[4] == 'p';
+        mapping.is_main_stack = line.ends_with("[stack]");
         mappings_.push_back(mapping);
     }
 }
@@ -106,6 +115,43 @@ void SignalFrames::scan_stack(std::uint64_t stack_pointer, std::uint64_t end, st
         if (words.size() < kChunkWords) return;
         stack_pointer += 8 * (kChunkWords - kFrameWords + 1);  // one may begin in this chunk and end in the next
     }
+}
+
+// Pages that nobody has used are not read: the kernel would make them.
+void SignalFrames::scan_pages(const Mapping& mapping, std::vector<SavedContext>& found) {
+    const PageMap pagemap(process_);
+    std::vector<std::uint64_t> pages, stacks;
+    std::uint64_t used_from = 0;
+    for (std::uint64_t at = mapping.start; at < mapping.end; at += pages.size() * kPageBytes) {
+        pages.resize(std::min<std::uint64_t>(kPagesAtOnce, (mapping.end - at) / kPageBytes));
+        pages.resize(pagemap.read(at / kPageBytes, pages.data(), pages.size()));
+        if (pages.empty()) break;
+        for (std::size_t i = 0; i < pages.size(); i++) {
+            const std::uint64_t page = at + i * kPageBytes;
+            if ((pages[i] & PageMap::kInUse) != 0) {
+                if (used_from == 0) used_from = page;
+            } else if (used_from != 0) {
+                scan_stack(used_from, page, found, stacks);
+                used_from = 0;
+            }
+        }
+    }
+    if (used_from != 0) scan_stack(used_from, mapping.end, found, stacks);
+}
+
+std::vector<SavedContext> SignalFrames::anywhere() {
+    std::vector<SavedContext> found;
+#ifdef __x86_64__
+    for (const Mapping& mapping : mappings_)
+        if (mapping.is_private_data && mapping.end - mapping.start <= kMostMapping) scan_pages(mapping, found);
+#endif
+    return found;
+}
+
+bool SignalFrames::is_left(std::uint64_t place, std::uint64_t stack_pointer, std::uint64_t thread_pointer) const {
+    const Mapping* mapping = mapping_of(place);
+    if (mapping == nullptr || place >= stack_pointer || mapping != mapping_of(stack_pointer)) return false;
+    return mapping->is_main_stack || mapping == mapping_of(thread_pointer);
 }
 
 std::vector<SavedContext> SignalFrames::above(std::uint64_t stack_pointer) {

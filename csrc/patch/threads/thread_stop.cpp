@@ -71,6 +71,15 @@ std::uint64_t stack_pointer_of(const user_regs_struct& registers) {
 #endif
 }
 
+std::uint64_t thread_pointer_of(const user_regs_struct& registers) {
+#ifdef __x86_64__
+    return registers.fs_base;
+#else
+    (void)registers;
+    return 0;
+#endif
+}
+
 }  // namespace
 
 ThreadStop::ThreadStop(pid_t process, std::chrono::milliseconds limit, Others others)
@@ -165,7 +174,7 @@ std::vector<ThreadPlace> ThreadStop::places() const {
     for (const pid_t thread : threads_) {
         user_regs_struct registers{};
         if (!get_registers(thread, registers)) continue;
-        found.push_back({thread, pc_of(registers), stack_pointer_of(registers)});
+        found.push_back({thread, pc_of(registers), stack_pointer_of(registers), thread_pointer_of(registers)});
     }
     return found;
 }

@@ -14,6 +14,7 @@ struct ThreadPlace {
     pid_t thread;
     std::uint64_t pc;
     std::uint64_t stack_pointer;
+    std::uint64_t thread_pointer;  // 0 where the kernel does not say
 };
 
 // All of it must happen on one OS thread, because the kernel takes ptrace requests from the tracing thread alone, and

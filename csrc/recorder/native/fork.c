@@ -69,7 +69,8 @@ static int strobe_is_within_record(const struct strobe_recorder* recorder) {
     for (index = 0; index < recorder->states_used; index++) {
         const struct strobe_thread_state* state = &recorder->states[index];
         if (!state->claimed || state->thread_pointer != strobe_thread_pointer()) continue;
-        if (state->busy_slot == STROBE_BEGINNING || strobe_is_in_use(recorder, state, &here)) return 1;
+        if (state->busy_slot == STROBE_BEGINNING) return 1;
+        if (state->busy_slot != state->idle && !strobe_was_left(recorder, state, state->busy_slot, &here)) return 1;
     }
     return 0;
 }

@@ -86,10 +86,9 @@ __attribute__((flatten)) uint64_t strobe_enter_plain(struct strobe_recorder* rec
     if (STROBE_UNLIKELY((plan->flags & wanted) != wanted))
         return strobe_enter_rich(recorder, function, slot, registers, resume);
     /* a state that is not this thread's has another stack, or is marked (threads.c) */
-    if (STROBE_UNLIKELY(state == NULL || state->busy_slot != 0 || recorder->control->loading_thread != 0 ||
-                        !STROBE_ON_OWN_STACK(state, slot)))
+    if (STROBE_UNLIKELY(state == NULL || recorder->control->loading_thread != 0 || !STROBE_ON_OWN_STACK(state, slot) ||
+                        !strobe_own_compare_exchange64(&state->busy_slot, 0, (uint64_t)slot)))
         return strobe_enter(recorder, function, slot, registers, resume);
-    state->busy_slot = (uint64_t)slot;
     STROBE_COMPILER_BARRIER();
     if (STROBE_UNLIKELY(!strobe_is_plain_call(recorder, state, slot) || state->totals_index[function] == 0 ||
                         (record = strobe_plain_record(state, plan)) == NULL)) {
@@ -139,8 +138,8 @@ __attribute__((flatten)) uint64_t strobe_exit_plain(struct strobe_recorder* reco
     uint64_t duration, return_address;
     if (STROBE_UNLIKELY(!(plan->flags & STROBE_PLAN_WORDS)))
         return strobe_exit_rich(recorder, frame_index, rax, rdx, slot);
-    if (STROBE_UNLIKELY(state->busy_slot != 0)) return strobe_exit(recorder, frame_index, rax, rdx, slot);
-    state->busy_slot = (uint64_t)slot;
+    if (STROBE_UNLIKELY(!strobe_own_compare_exchange64(&state->busy_slot, 0, (uint64_t)slot)))
+        return strobe_exit(recorder, frame_index, rax, rdx, slot);
     STROBE_COMPILER_BARRIER();
     if (STROBE_UNLIKELY(!strobe_is_plain_return(state, depth, frame, slot) || plan->exit_count > 1 ||
                         (record = strobe_plain_record(state, plan)) == NULL)) {

@@ -123,11 +123,11 @@ __attribute__((flatten)) uint64_t strobe_enter_rich(struct strobe_recorder* reco
     struct strobe_totals* totals;
     uint32_t flags = plan->flags, skip = 0;
     int holds;
-    if (STROBE_UNLIKELY(state == NULL || (flags & looked_at) != STROBE_PLAN_ENABLED || state->busy_slot != 0 ||
+    if (STROBE_UNLIKELY(state == NULL || (flags & looked_at) != STROBE_PLAN_ENABLED ||
                         recorder->control->loading_thread != 0 || !STROBE_ON_OWN_STACK(state, slot) ||
-                        STROBE_MUST_HOLD(recorder) || recorder->probes[function].next != 0))
+                        STROBE_MUST_HOLD(recorder) || recorder->probes[function].next != 0 ||
+                        !strobe_own_compare_exchange64(&state->busy_slot, 0, (uint64_t)slot)))
         return strobe_enter(recorder, function, slot, registers, resume);
-    state->busy_slot = (uint64_t)slot;
     STROBE_COMPILER_BARRIER();
     extras = strobe_extras_of(recorder, function);
     if (STROBE_UNLIKELY((extras != NULL && !extras->is_plain) || !strobe_is_plain_call(recorder, state, slot) ||
@@ -176,8 +176,8 @@ __attribute__((flatten)) uint64_t strobe_exit_rich(struct strobe_recorder* recor
     const struct strobe_extras* extras;
     struct strobe_record* record = NULL;
     uint64_t duration, return_address;
-    if (STROBE_UNLIKELY(state->busy_slot != 0)) return strobe_exit(recorder, frame_index, rax, rdx, slot);
-    state->busy_slot = (uint64_t)slot;
+    if (STROBE_UNLIKELY(!strobe_own_compare_exchange64(&state->busy_slot, 0, (uint64_t)slot)))
+        return strobe_exit(recorder, frame_index, rax, rdx, slot);
     STROBE_COMPILER_BARRIER();
     extras = strobe_extras_of(recorder, frame->function);
     if (STROBE_UNLIKELY(

@@ -74,6 +74,10 @@ def called(session: Session, name: str) -> int:
     return found.count if found else 0
 
 
+def has_called(session: Session, name: str, count: int) -> bool:
+    return called(session, name) > count
+
+
 def check_records(session: Session) -> None:
     """Both threads' calls, each within the other, at times of this session."""
     begun = called(session, "step")
@@ -103,6 +107,26 @@ def test_each_session_records_as_the_first(
         session.stop()
     ends_well(running)
     assert manager.list() == []
+
+
+@scenario
+@pytest.mark.parametrize("form", ["native", "portable"])
+def test_coroutines_that_a_handler_preempts_go_on_right(
+    manager: SessionManager, build_program: Build, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    """In the middle of a record, in displaced instructions, in a session that has ended since."""
+    monkeypatch.setenv("STROBE_RECORDER", form)
+    with attached_program(build_program("preempts")) as process:
+        for _ in rounds(6):
+            session = attach(manager, process.pid)
+            wait_until(partial(has_called, session, "leaf", called(session, "leaf") + 200_000), "calls", 60)
+            for _ in range(3):
+                session.trace(TraceRequest(remove=["*"]))
+                session.trace(TraceRequest(["*"], sampling="off"))
+            session.stop()
+        process.send_signal(signal.SIGUSR1)
+        assert process.communicate(timeout=60) == ("right\n", None)
+        assert process.returncode == 0
 
 
 def test_nothing_of_ended_sessions_stays_mapped(manager: SessionManager, running: subprocess.Popen[str]) -> None:

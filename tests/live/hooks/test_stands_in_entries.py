@@ -105,6 +105,24 @@ def test_a_handler_returns_into_a_function_that_was_hooked_meanwhile(
 
 
 @pytest.mark.parametrize("form", ["native", "portable"])
+def test_a_coroutine_that_a_handler_has_suspended_goes_on_in_the_copy(
+    build_program: Build, manager: SessionManager, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    monkeypatch.setenv("STROBE_RECORDER", form)
+    with conversation(build_program("stands_in_entries"), "suspended") as spoken:
+        session = attach(manager, spoken.process.pid)
+        spoken.say(b".")
+        assert spoken.hear() == b"h"
+        answer = session.trace(TraceRequest(add=["scans"]))
+        assert (answer.matched_functions, answer.hooked_functions) == (1, 1), answer.warnings
+        spoken.say(b".")
+        assert spoken.hear() == b"r"
+        assert spoken.process.wait(SECONDS) == 0
+        wait_until(lambda: totals(session).get("scans"), "the call after the coroutine", SECONDS)
+        assert totals(session)["scans"].count == 1
+
+
+@pytest.mark.parametrize("form", ["native", "portable"])
 def test_a_function_that_waits_in_its_first_bytes_is_refused(
     build_program: Build, manager: SessionManager, monkeypatch: pytest.MonkeyPatch, form: str
 ) -> None:

@@ -6,7 +6,8 @@
  *               instruction with a better address
  *   alternate   the same, and the handler has a stack of its own
  *   elsewhere   the same, and it waits on another stack, as threads do that are in the agent
- *   sealed      the same, and nobody can write there while it waits
+ *   suspended   a handler interrupts a coroutine and switches to another one, which says "h" and waits for a byte
+ *   sealed      as handler, and nobody can write there while it waits
  *   waits       a thread waits in a system call; "a" is the answer to each byte but q
  *   vfork       a thread is vfork's parent, whose child waits until q; otherwise as above
  *
@@ -18,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <ucontext.h>
@@ -99,6 +101,44 @@ static int fault_elsewhere(void) {
     return loads((const long*)8) == 42 && loads(&cell) == 42;
 }
 
+FUNCTION(scans, ".cfi_startproc\nnop\nrep lodsb\nmovzbl %al, %eax\nret\n.cfi_endproc")
+long scans(long unused, const char* from, long also_unused, size_t count);
+
+static ucontext_t scanning, scheduling;
+static volatile long scanned;
+
+static void on_timer(int number) {
+    (void)number;
+    swapcontext(&scanning, &scheduling);
+}
+
+static void scan(void) {
+    const size_t bytes = 1 << 26;
+    char* memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memset(memory, 42, bytes);
+    const struct itimerval soon = {.it_value = {.tv_usec = 1000}};
+    setitimer(ITIMER_VIRTUAL, &soon, NULL);
+    scanned = scans(0, memory, 0, bytes);
+}
+
+static int suspended(void) {
+    struct sigaction action = {.sa_handler = on_timer, .sa_flags = SA_RESTART};
+    char* stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    sigaction(SIGVTALRM, &action, NULL);
+    getcontext(&scanning);
+    scanning.uc_stack.ss_sp = stack;
+    scanning.uc_stack.ss_size = STACK_BYTES;
+    scanning.uc_link = &scheduling;
+    makecontext(&scanning, scan, 0);
+    say('s');
+    heard();
+    swapcontext(&scheduling, &scanning);
+    if (scanned != 0) return 0; /* it was not interrupted */
+    speak();
+    swapcontext(&scheduling, &scanning);
+    return scanned == 42 && scans(0, stack, 0, 1) == stack[0];
+}
+
 static char* shared;
 static volatile int stands, may_go_on;
 
@@ -173,6 +213,7 @@ int main(int count, char** arguments) {
     if (strcmp(mode, "handler") == 0) right = fault(0);
     if (strcmp(mode, "alternate") == 0) right = fault(SA_ONSTACK);
     if (strcmp(mode, "elsewhere") == 0) right = fault_elsewhere();
+    if (strcmp(mode, "suspended") == 0) right = suspended();
     if (strcmp(mode, "sealed") == 0) right = sealed_fault();
     if (strcmp(mode, "waits") == 0) right = in_thread(waits);
     if (strcmp(mode, "vfork") == 0) right = in_thread(forks);

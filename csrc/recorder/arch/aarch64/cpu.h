@@ -132,6 +132,9 @@ static inline void strobe_vector(uint32_t index, uint64_t* into) {
     into[0] = into[1] = 0;
 }
 
+/* Where none but this thread changes it. */
+#define strobe_own_compare_exchange64(target, expected, desired) strobe_compare_exchange64(target, expected, desired)
+
 /* There is no x87: an area that says that none of its registers is in use. */
 static inline void strobe_x87_save(uint8_t* area) { area[3] = area[4] = 0; }
 
