@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -38,8 +39,11 @@ def compiled_layout(folder: Path, compiler: list[str], suffix: str) -> dict[str,
 
 
 @pytest.fixture
-def sleeping_process() -> Iterator[int]:
-    process = subprocess.Popen(["/bin/sleep", "60"])
+def waiting_process() -> Iterator[int]:
+    process = subprocess.Popen(["/bin/cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdin is not None and process.stdout is not None
+    os.write(process.stdin.fileno(), b"ready\n")
+    assert process.stdout.readline() == b"ready\n"  # until then it may be in the dynamic loader, where Frida crashes it
     yield process.pid
     processes.end(process)
 
@@ -74,8 +78,8 @@ def test_native_compilers_agree(tmp_path: Path, compiler: list[str], suffix: str
     assert compiled_layout(tmp_path, compiler, suffix) == abi_header.expected()
 
 
-def test_tinycc_in_a_live_process_agrees(sleeping_process: int) -> None:
-    session = frida.get_local_device().attach(sleeping_process)
+def test_tinycc_in_a_live_process_agrees(waiting_process: int) -> None:
+    session = frida.get_local_device().attach(waiting_process)
     try:
         script = session.create_script(AGENT)
         script.load()

@@ -17,6 +17,7 @@ from elftools.elf.sections import SymbolTableSection
 from support.programs import PROGRAMS
 from support.rounds import rounds, scenario
 from support.sessions import Build
+from support.short_form import short
 from support.wait import wait_until
 
 from strobe import _core
@@ -43,7 +44,7 @@ def test_threads_fork_all_the_time(
                 assert shell.stdout is not None
                 pid, ready = sorted([shell.stdout.readline(), shell.stdout.readline()])  # the two say it at once
                 assert ready == "ready\n"
-                for _ in range(6):
+                for _ in range(short(6, 3)):
                     manager.launch(
                         LaunchSpec("", pid=int(pid), project_root=str(PROGRAMS)), TraceRequest(["end_child"])
                     ).stop()

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from support import filesystems
 from support.processes import without_progress
+from support.short_form import short
 from support.wait import wait_until
 
 STROBE = [sys.executable, "-m", "strobe"]
@@ -128,7 +129,7 @@ def test_a_million_calls_are_counted_and_what_is_not_printed_is_reported(build_p
 def test_a_file_to_which_it_is_redirected_has_every_event(build_program: Build, tmp_path: Path) -> None:
     """More than is printed within 2 s, after which what is late is left out on a terminal and behind a pipe."""
     listing = tmp_path / "calls"
-    rounds = 40_000  # of three calls in each of two threads
+    rounds = short(40_000, 20_000)  # of three calls in each of two threads
     words = ["run", "-t", "step", "--no-sampling", "--", build_program("billion", "-O1", "-pthread"), str(8 * rounds)]
     with listing.open("wb") as file:
         result = subprocess.run([*STROBE, *map(str, words)], stdout=subprocess.DEVNULL, stderr=file, timeout=SECONDS)

@@ -20,8 +20,9 @@ WATCHES = [
 SLOW = {"churn", "million", "differential/short_threads", "differential/library_users", "differential/futures"}
 # a script that fails takes 50 to 120 us, at each of their many calls; they have the other watches alone
 INTERRUPTED = {f"differential/{name}" for name in ("handlers_on_the_stack", "handlers_that_jump", "deep")}
+DEEP = {"differential/threads_at_once", "differential/virtuals"}  # so many calls that they take ten seconds and more
 CASES = [
-    pytest.param(item, way, marks=[pytest.mark.long] if index % 3 else [])
+    pytest.param(item, way, marks=[pytest.mark.long] if index % 6 or item.name in DEEP else [])
     for index, item in enumerate(PROGRAMS)
     if item.name not in SLOW
     for way in (WAYS[index % len(WAYS)],)

@@ -17,8 +17,10 @@ from strobe.model import EventFilter, Probe, TraceRequest
 from strobe.session import Session
 
 CALLS = 60
+OTHERS = [("g++", "-O2"), ("clang++", "-O0"), ("clang++", "-O2")]  # seconds to build
 BUILDS = pytest.mark.parametrize(
-    ("compiler", "level"), [("g++", "-O0"), ("g++", "-O2"), ("clang++", "-O0"), ("clang++", "-O2")]
+    ("compiler", "level"),
+    [("g++", "-O0"), *(pytest.param(*how, marks=pytest.mark.long) for how in OTHERS)],
 )
 
 

@@ -48,15 +48,15 @@ def test_each_instruction(launch: Launch, build_program: Build, level: str, func
         assert (totals(session)["work"].count, totals(session)["pick"].count) == (1, int(ROUNDS))
 
 
-PROGRAMS_OF_LINES = [
+PROGRAMS_OF_LINES = [  # gdb stops at each, which takes seconds in some
     ("probes/pool.cpp", "-O0"),
     ("probes/every_instruction.cpp", "-O0"),
-    ("calls/recursion.c", "-O0"),
-    ("calls/overloads.cpp", "-O0"),
-    ("calls/ledger.cpp", "-O0"),
-    ("calls/arguments.c", "-O0"),
-    ("calls/tail_calls.c", "-O0"),
-    ("calls/fibonacci.c", "-O0"),
+    pytest.param("calls/recursion.c", "-O0", marks=pytest.mark.long),
+    pytest.param("calls/overloads.cpp", "-O0", marks=pytest.mark.long),
+    pytest.param("calls/ledger.cpp", "-O0", marks=pytest.mark.long),
+    pytest.param("calls/arguments.c", "-O0", marks=pytest.mark.long),
+    pytest.param("calls/tail_calls.c", "-O0", marks=pytest.mark.long),
+    pytest.param("calls/fibonacci.c", "-O0", marks=pytest.mark.long),
 ]
 
 

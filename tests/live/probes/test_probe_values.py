@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 
 import pytest
 from support.programs import line_of
-from support.sessions import Build, Launch, all_events, outcome, untraced
+from support.sessions import Build, Launch, Outcome, all_events, outcome, untraced
 from support.wait import wait_until
 
 from strobe.errors import Code, StrobeError
@@ -127,13 +129,14 @@ def test_replaced_and_removed(launch: Launch, build_program: Build) -> None:
 def test_a_label_that_another_probe_had_before(launch: Launch, build_program: Build) -> None:
     """What was counted and recorded before is not taken for the new one's."""
     program = build_program("waits_blocked", "-O0")
-    session = launch(program, "unblocked")
+    session = launch(program, "until told")
     short = f"waits_blocked.c:{line_of('waits_blocked.c', '// short')}"
     for number in (1, 2, 3):
         session.trace(TraceRequest(probe=[Probe(short, where="n < 0" if number == 3 else None)]))
         if number < 3:
             wait_until(lambda: session.timeline.probe_totals()[-1].hits > 2, "hits of this one")
-    assert outcome(session) == untraced(program, "unblocked")
+    os.kill(session.pid, signal.SIGUSR1)
+    assert outcome(session) == Outcome("ready\ntold\n", "", 0)
     counts = {one.label: one.held for one in session.timeline.probe_totals()}
     assert set(counts) == {short, f"{short} #1", f"{short} #2"}
     assert (counts[short], counts[f"{short} #1"] > 2, counts[f"{short} #2"] > 2) == (0, True, True)

@@ -39,8 +39,8 @@ def change(session: Session, active: set[str], place: str) -> bool:
     return True
 
 
-@pytest.mark.parametrize("level", ["-O0", "-O2"])
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("level", ["-O0", pytest.param("-O2", marks=pytest.mark.long)])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_nothing_is_lost(launch: Launch, build_program: Build, level: str, seed: int) -> None:
     """A probe that stays counts each time, whatever else is placed and removed in the same function meanwhile."""
     program, rounds = build_program("turns", level), ROUNDS[level]

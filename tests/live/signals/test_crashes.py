@@ -127,7 +127,7 @@ def test_code_that_the_program_has_made_is_code(build_program: Build, patterns: 
 def test_threads_that_crash_in_the_same_moment(build_program: Build, how: str) -> None:
     """The one whose note is made first is told, and the end of the program does not cut that off."""
     program = build_program("crash_at_once", "-g", "-O1", "-pthread")
-    for _ in range(short(60, 20)):
+    for _ in range(short(60, 8)):
         with strobe.launch([str(program), how], trace=["touch"]) as run:
             run.wait(timeout=SECONDS)
             told = values_of(run)

@@ -12,6 +12,7 @@ from support import processes
 from support.programs import PROGRAMS
 from support.rounds import IS_LONG, rounds, scenario
 from support.sessions import Build, Launch, Outcome, all_events, outcome, status, totals, untraced
+from support.short_form import short
 from support.wait import wait_until
 
 from strobe.errors import StrobeError
@@ -41,7 +42,7 @@ def test_faults_are_the_programs_own(launch: Launch, build_program: Build, way: 
 
 def test_signals_blocked_in_what_a_handler_returns_to(build_program: Build, manager: SessionManager, form: str) -> None:
     """The handler was there before Strobe, and comes again and again, while the recorder reads, too."""
-    enough = 1_000_000 if form == "native" else 50_000
+    enough = short(1_000_000, 200_000) if form == "native" else 50_000
     program = build_program("blocks_in_contexts", "-O1")
     process = subprocess.Popen([program], stdout=subprocess.PIPE, text=True)
     try:

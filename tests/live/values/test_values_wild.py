@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from support.reads import ready, value
 from support.sessions import Launch, status
+from support.short_form import short
 from support.wait import wait_until
 
 from strobe import StrobeError
@@ -23,7 +24,7 @@ from strobe.values.reading import ReadTarget
 
 WILD = 10_000
 BATCH = 500
-FLIPS = 2_000
+FLIPS = short(2_000, 500)
 CASTS = 500
 RELOADS_READ = 400
 Build = Callable[..., Path]

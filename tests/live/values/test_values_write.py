@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from support.reads import ready, shown, value
 from support.sessions import Launch, all_events, text
+from support.short_form import short
 from support.wait import wait_until
 
 import strobe
@@ -24,7 +25,7 @@ from strobe.values.reading import ReadTarget
 from strobe.values.write.writing import WriteResult, WriteTarget
 
 Build = Callable[..., Path]
-FLIPS = 400
+FLIPS = short(400, 100)
 _NUMBERS = itertools.count(1)  # what a program is asked with
 
 

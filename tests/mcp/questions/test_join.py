@@ -136,7 +136,7 @@ def test_a_crash_is_of_its_thread_and_output_of_none(wire: Wire, build_program: 
 
 def test_events_that_are_evicted_meanwhile(wire: Wire, build_program: Callable[..., Path], strobe_home: Path) -> None:
     (strobe_home / "settings.json").write_text('{"events": {"maxPerSession": 1000}}')
-    program, until = build_program("steps", "-O1"), time.monotonic() + short(20, 6)
+    program, until = build_program("steps", "-O1"), time.monotonic() + short(20, 3)
     session = wire.good(
         "debug_launch",
         command=str(program),

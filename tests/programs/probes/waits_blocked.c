@@ -1,4 +1,5 @@
-// Goes through a line for two seconds with SIGTRAP blocked, each way behind its name; "unblocked": without.
+// Goes through a line for two seconds with SIGTRAP blocked, each way behind its name; "unblocked": without. "until
+// told": also without, until SIGUSR1 comes.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
@@ -10,6 +11,7 @@
 
 static sigset_t all, none;
 static volatile int sum;
+static volatile sig_atomic_t is_told;
 
 __attribute__((noinline)) static int step(int n) {
     int value = n;
@@ -18,6 +20,8 @@ __attribute__((noinline)) static int step(int n) {
 }
 
 static void handled(int number) { sum += step(number); }
+
+static void told(int number) { is_told = number; }
 
 static void pauses(void) { usleep(10000); }
 
@@ -53,6 +57,17 @@ int main(int argc, char** argv) {
     sigfillset(&all);
     sigemptyset(&none);
     signal(SIGALRM, handled);
+    if (argc > 1 && strcmp(argv[1], "until told") == 0) {
+        signal(SIGUSR1, told);
+        puts("ready");
+        fflush(stdout);
+        for (int i = 0; !is_told; i++) {
+            pauses();
+            step(i);
+        }
+        puts("told");
+        return 0;
+    }
     for (unsigned way = 0; way < sizeof ways / sizeof *ways; way++) {
         if (argc < 2 || strcmp(argv[1], ways[way].name) != 0) continue;
         if (strcmp(argv[1], "unblocked") != 0) sigprocmask(SIG_BLOCK, &all, NULL);

@@ -1,6 +1,6 @@
 """Files that are damaged anywhere, in any way, are refused, or read as far as they can be: see tests/fuzz/damage.py.
 
-1,000 of them, 150 in the short form, STROBE_DAMAGED_FILES=10000 makes it that many: the same ones each time. One
+1,000 of them, 80 in the short form, STROBE_DAMAGED_FILES=10000 makes it that many: the same ones each time. One
 of them again, with its traceback:
 `PYTHONPATH=tests python tests/fuzz/read_damaged.py FOLDER NUMBER NUMBER+1 1 PROGRAM…`.
 """
@@ -23,7 +23,7 @@ from support.short_form import short
 
 BuildProgram = Callable[..., Path]
 TESTS = Path(__file__).resolve().parents[2]
-FILES = int(os.environ.get("STROBE_DAMAGED_FILES", short(1000, 150)))
+FILES = int(os.environ.get("STROBE_DAMAGED_FILES", short(1000, 80)))
 READERS = 2
 MAX_KB = 1 << 20
 VARIANTS = [

@@ -43,7 +43,7 @@ ERRORS = {
 }
 
 
-@pytest.fixture(params=["g++ -O0", "clang++ -O2"])
+@pytest.fixture(params=["g++ -O0", pytest.param("clang++ -O2", marks=pytest.mark.long)])  # ten seconds to build
 def library(request: pytest.FixtureRequest, build_program: Callable[..., Path], launch: Launch) -> Session:
     compiler, level = request.param.split()
     return ready(launch(build_program("values_library", level, compiler=compiler)))

@@ -8,6 +8,7 @@ import random
 import re
 import subprocess
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 from support import programs
 from support.reads import ready, shown, value
 from support.sessions import Launch
+from support.short_form import short
 
 from strobe.model import Enumerator
 from strobe.session import Session
@@ -26,6 +28,7 @@ from strobe.values.write.writing import WriteTarget
 SCRIPT = Path(__file__).resolve().parents[3] / "oracle" / "gdb_library.py"
 STDLIB = ["g++ -O0", "g++ -O2", "clang++ -O2"]
 LIBCXX = ["clang++ -O0 -stdlib=libc++", "clang++ -O2 -stdlib=libc++"]
+long = partial(pytest.param, marks=pytest.mark.long)  # it takes ten seconds to build
 AS_GDB = """
 gEmptyText gText gLongText gZeroText gWideText gText16 gText32 gText8 gView gPart
 gEmptyVector gVector gHundred gHundredOne gTexts gNested gPoints gBools gManyBools gNoBools
@@ -146,7 +149,7 @@ def without_addresses(text: str, pid: int) -> str:
     return re.sub(r"0x[1-9a-f][0-9a-f]*", "0x", text).replace(f"thread {pid}", "thread PID")
 
 
-@pytest.mark.parametrize("library", [*STDLIB, *LIBCXX], indirect=True)
+@pytest.mark.parametrize("library", [STDLIB[0], *map(long, [*STDLIB[1:], *LIBCXX])], indirect=True)
 def test_library_types_are_shown_by_their_content(library: Session) -> None:
     found = {name: without_addresses(shown(library, name, 2), library.pid) for name in SHOWN}
     assert found == SHOWN
@@ -154,7 +157,7 @@ def test_library_types_are_shown_by_their_content(library: Session) -> None:
     assert shown(library, "gNames").endswith('vector = ["n"], extra = 7}')
 
 
-@pytest.mark.parametrize("how", STDLIB)
+@pytest.mark.parametrize("how", [STDLIB[0], *map(long, STDLIB[1:])])
 def test_containers_are_those_of_gdb(
     how: str, build_program: Callable[..., Path], launch: Launch, tmp_path: Path
 ) -> None:
@@ -238,7 +241,7 @@ def test_containers_that_the_program_changes_meanwhile(build_program: Callable[.
     session = ready(launch(build_program("values_changing", "-O0")))
     names = [ReadTarget(name) for name in ("gMap", "gTable", "gList", "gDeque", "gVector", "gShared", "gStill")]
     before = value(session, "gRounds")
-    for _ in range(60):
+    for _ in range(short(60, 15)):
         results = session.reader.read(names, 3)
         assert [result.error for result in results] == [None] * len(names)
         assert results[-1].value == {number: 10 * number for number in range(100)}
@@ -257,7 +260,7 @@ def test_what_memory_holds_by_chance_is_never_followed_into_a_fault(library: Ses
     for name in AS_GDB.split():
         (place,) = library.reader.read([ReadTarget(name)])
         assert place.address is not None
-        for _ in range(6):
+        for _ in range(short(6, 2)):
             words = [chance.choice((0, 1, 7, chance.choice(heap), chance.getrandbits(64))) for _ in range(10)]
             for at in range(0, (place.size or 0) - 7, 8):
                 target = WriteTarget(address=place.address + at, type="u64", value=words[at // 8 % 10])

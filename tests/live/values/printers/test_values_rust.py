@@ -29,7 +29,7 @@ def flags_of(level: int) -> list[str]:
     return [f"-Copt-level={level}", *(["--cfg", "once_lock"] if version >= ONCE_LOCK else [])]
 
 
-@pytest.fixture(params=[0, 2], ids=["O0", "O2"])
+@pytest.fixture(params=[pytest.param(0, id="O0"), pytest.param(2, id="O2", marks=pytest.mark.long)])  # seconds to build
 def program(request: pytest.FixtureRequest, build_program: Callable[..., Path], launch: Launch) -> Session:
     return ready(launch(build_program("values_rust", *flags_of(request.param))))
 
