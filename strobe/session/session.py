@@ -245,10 +245,12 @@ class Session:
     def why_none(self, wanted: EventFilter, found: Found, looked_at: EventFilter | None = None) -> str:
         """What it says that what was asked of the events held for none. `looked_at`: as Question.wanted."""
         from strobe.session.questions import why_none
+        from strobe.session.questions.inside import calls_of
 
         nowhere = None
         if wanted.inside is not None and found.inside is not None:
-            nowhere = found.inside.absence(wanted.inside)
+            enclosing = calls_of(replace(wanted.inside, where=None), by_exit=False)
+            nowhere = found.inside.absence(wanted.inside, lambda: self.timeline.doubts(enclosing))
         if nowhere is not None:
             return nowhere
         asked = looked_at or wanted

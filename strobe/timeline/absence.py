@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from strobe.dataclass import dataclass, field, replace
-from strobe.model import RECORDED_EVENTS, EventFilter, FunctionSymbol, Loss
+from strobe.model import RECORDED_EVENTS, EventFilter, FunctionSymbol, Loss, TextMatch
 from strobe.timeline.coverage import Coverage, Window, coverage_of, window_of
 from strobe.timeline.host_absence import cut_lines, host_absence, is_asked, is_narrowed, listed
 from strobe.timeline.reader import SessionReader
 from strobe.timeline.records import SessionRecord
-from strobe.timeline.selection import Selection, id_blob, text_test
+from strobe.timeline.selection import Selection, id_blob, select, text_test
 
 # The system loads libraries, and runs their constructors, before Strobe has its hooks in place.
 _EARLIEST = "from before main"
@@ -28,7 +28,7 @@ _UNSEEN = {  # by what symbols/select/unseen_calls.py says
     " are not seen.",
     "thunk": "Calls of {} through another base class run a copy of it, in a thunk, and are not seen.",
 }
-_DURATION = "$duration"
+_DURATION, _RETURN = "$duration", "$return"
 _NOT_REACHED = "No probed instruction was reached (a line of optimized code may run without its own)."
 
 
@@ -125,7 +125,18 @@ def _findings(
     _add_early(found, reader, window, coverage)
     if coverage.hooked and not window.is_empty:
         _add_sight(found, reader, wanted, window)
+    for around in (wanted.caller, None if wanted.inside is None else wanted.inside.function):
+        if around is not None:
+            _add_enclosing(found, reader, around, loss, moment)
     return found, counts
+
+
+def _add_enclosing(found: _Findings, reader: SessionReader, around: TextMatch, loss: Loss, moment: int) -> None:
+    """Why there may have been more calls than have events, of the functions whose calls are to enclose what is asked
+    for: what happened in these is not found."""
+    asked = EventFilter(event_type="function_enter", function=around)
+    doubts = _findings(reader, asked, select(reader, asked), loss, moment)[0].all_doubts
+    found.doubts += [f"Of the enclosing calls: {doubt}" for doubt in doubts if doubt not in found.doubts]
 
 
 def _verdict(wanted: EventFilter, found: _Findings, counts: _Counts) -> str:
@@ -277,7 +288,8 @@ def _add_calls(found: _Findings, reader: SessionReader, wanted: EventFilter, cou
         others = " that the other conditions select" if _has_other_conditions(wanted) else ""
         found.facts.append(f"The exact totals count {_reached(counts)} in all, but no event{others} was kept.")
         of_durations = wanted.min_duration_ns is not None or _DURATION in (wanted.where or "")
-        if of_durations or wanted.event_type == "function_exit" or wanted.return_value:
+        of_results = wanted.return_value is not None or _RETURN in (wanted.where or "")
+        if not counts.probes and (of_durations or of_results or wanted.event_type == "function_exit"):
             _add_returns(found, counts, of_durations)
         return
     other = f"and {every} calls of other functions" if every else "nor of any other traced function"
@@ -452,7 +464,7 @@ def _add_processes(
     if wanted.pid is None and coverage.hooked:
         found.facts.append(
             f"Process {record.pid} is recorded, and children of fork() until they exec, but not those of vfork, clone"
-            " or _Fork."
+            " or _Fork, nor libraries that a child loads."
         )
     if children and wanted.pid != record.pid:
         _add_changed_children(found, record, wanted, window)

@@ -174,8 +174,8 @@ def test_absence_says_whether_it_can_be_trusted(make_session: MakeSession) -> No
         "It was not called. app::parse was traced for the whole window, from before main"
         " to the end of the recording"
         f" ({end} ns). The exact totals count no call of them, and 1 calls of other functions."
-        f" Process {PID} is recorded, and children of fork() until they exec, but not those of vfork, clone or _Fork."
-        " The recorder was seen to be on, with its hooks in place, to the end of it."
+        f" Process {PID} is recorded, and children of fork() until they exec, but not those of vfork, clone or _Fork,"
+        " nor libraries that a child loads. The recorder was seen to be on, with its hooks in place, to the end of it."
     )
     assert begin < end
     other = absence(session, EventFilter(function=TextMatch(equals="app::main"), min_duration_ns=10**9))

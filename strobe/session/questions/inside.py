@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import struct
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
 from strobe import _core
-from strobe.dataclass import dataclass
+from strobe.dataclass import dataclass, replace
 from strobe.model import EventFilter, EventType, Inside
 from strobe.timeline.reader import SessionReader
 from strobe.timeline.selection import id_blob, select
@@ -32,6 +32,7 @@ class Within:
     uncaught: int = 0
     undecided: int = 0
     undecided_why: str = ""
+    left_out: int = 0
     unchecked: bool = False
 
     @cached_property
@@ -58,14 +59,16 @@ class Within:
             "notReturned": self.unreturned,
             "returnNotRecorded": self.uncaught,
             "undecided": self.undecided,
+            "notRecorded": self.left_out,
         }
         found: dict[str, Any] = {"calls": self.calls} | {name: count for name, count in doubts.items() if count}
         if self.undecided:
             found["undecidedWhy"] = self.undecided_why
         return found | ({"unchecked": True} if self.unchecked else {})
 
-    def absence(self, inside: Inside) -> str | None:
-        """Why there is nothing inside of the calls; None where there were some."""
+    def absence(self, inside: Inside, others: Callable[[], Sequence[str]]) -> str | None:
+        """Why there is nothing inside of the calls; None where there were some. `others`: why there may have been more
+        calls than have events, in sentences."""
         if self.calls:
             return None
         which = "" if inside.where is None else f" with {inside.where}"
@@ -77,7 +80,12 @@ class Within:
             "of {} the condition is not known": self.undecided,
         }
         reasons = [text.format(count) for text, count in doubts.items() if count]
-        return f"{said} This does not prove that there was none: {'; '.join(reasons)}." if reasons else said
+        unseen = others()
+        if reasons:
+            said += f" This does not prove that there was none: {'; '.join(reasons)}."
+        elif unseen:
+            said += " This does not prove that there was none."
+        return " ".join([said, *unseen])
 
 
 def calls_of(inside: Inside, by_exit: bool) -> EventFilter:
@@ -88,7 +96,13 @@ def calls_of(inside: Inside, by_exit: bool) -> EventFilter:
 
 def spans(reader: SessionReader, inside: Inside, numbers: Sequence[int] | None, by_exit: bool, until: int) -> Within:
     """`numbers` of the chosen events, ascending; None: all calls."""
-    functions = select(reader, EventFilter(event_type="function_enter", function=inside.function)).functions
+    functions = id_blob(select(reader, calls_of(replace(inside, where=None), by_exit=False)).functions or ())
     held = None if numbers is None else struct.pack(f"<{len(numbers)}Q", *numbers)
-    reader.path()  # where the segment lies by now
-    return Within(*_core.call_spans(reader.segment, id_blob(functions or ()), held, by_exit, until, inside.whole))
+    path = reader.path()  # where the segment lies by now
+    found = Within(*_core.call_spans(reader.segment, functions, held, by_exit, until, inside.whole))
+    found.left_out = reader.scalar(
+        "select sum(sampled_out_enters + lost_enters + unheld_enters) from strobe_totals where path = ?"
+        " and functions = ?",
+        (path, functions),
+    )
+    return found
