@@ -5,6 +5,7 @@
 #include <charconv>
 #include <csignal>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -36,8 +37,8 @@ constexpr std::size_t kMostStacks = 32;
 constexpr std::array<unsigned char, 9> kLongRestorer{0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
 constexpr std::array<unsigned char, 7> kShortRestorer{0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05};
 
-// of an address space of 47 bits: what is larger is reserved, and hardly used
-constexpr std::uint64_t kMostMapping = 16ull << 30;
+constexpr std::uint64_t kMostMapping = 16ull << 30;  // what is larger is reserved, and hardly used
+constexpr std::uint64_t kMostScanned = 128 << 20;
 constexpr std::uint64_t kPageBytes = 4096;
 constexpr std::size_t kPagesAtOnce = 1 << 15;
 
@@ -117,33 +118,45 @@ void SignalFrames::scan_stack(std::uint64_t stack_pointer, std::uint64_t end, st
     }
 }
 
-// Pages that nobody has used are not read: the kernel would make them.
-void SignalFrames::scan_pages(const Mapping& mapping, std::vector<SavedContext>& found) {
+// Reads up to `most` bytes; gives how many. Pages that nobody has used are not read: the kernel would make them.
+std::uint64_t SignalFrames::scan_pages(const Mapping& mapping, std::uint64_t most, std::vector<SavedContext>& found) {
     const PageMap pagemap(process_);
     std::vector<std::uint64_t> pages, stacks;
-    std::uint64_t used_from = 0;
-    for (std::uint64_t at = mapping.start; at < mapping.end; at += pages.size() * kPageBytes) {
+    std::uint64_t used_from = 0, done = 0;
+    const auto scan_used = [&](std::uint64_t end) {
+        if (used_from == 0) return;
+        scan_stack(used_from, end, found, stacks);
+        done += end - used_from;
+        used_from = 0;
+    };
+    std::uint64_t at = mapping.start;
+    for (; at < mapping.end && done < most; at += pages.size() * kPageBytes) {
         pages.resize(std::min<std::uint64_t>(kPagesAtOnce, (mapping.end - at) / kPageBytes));
         pages.resize(pagemap.read(at / kPageBytes, pages.data(), pages.size()));
         if (pages.empty()) break;
         for (std::size_t i = 0; i < pages.size(); i++) {
             const std::uint64_t page = at + i * kPageBytes;
-            if ((pages[i] & PageMap::kInUse) != 0) {
-                if (used_from == 0) used_from = page;
-            } else if (used_from != 0) {
-                scan_stack(used_from, page, found, stacks);
-                used_from = 0;
-            }
+            const bool is_used = (pages[i] & PageMap::kInUse) != 0;
+            if (!is_used) scan_used(page);
+            if (is_used && used_from == 0) used_from = page;
         }
     }
-    if (used_from != 0) scan_stack(used_from, mapping.end, found, stacks);
+    scan_used(at);
+    return done;
 }
 
 std::vector<SavedContext> SignalFrames::anywhere() {
     std::vector<SavedContext> found;
 #ifdef __x86_64__
-    for (const Mapping& mapping : mappings_)
-        if (mapping.is_private_data && mapping.end - mapping.start <= kMostMapping) scan_pages(mapping, found);
+    const auto bytes = [](const Mapping& mapping) { return mapping.end - mapping.start; };
+    std::vector<Mapping> smallest_first;
+    std::ranges::copy_if(mappings_, std::back_inserter(smallest_first), &Mapping::is_private_data);
+    std::ranges::sort(smallest_first, {}, bytes);
+    std::uint64_t left = kMostScanned;
+    for (const Mapping& mapping : smallest_first) {
+        if (bytes(mapping) > kMostMapping) break;
+        left -= std::min(left, scan_pages(mapping, left, found));
+    }
 #endif
     return found;
 }

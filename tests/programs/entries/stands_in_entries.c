@@ -113,7 +113,7 @@ static void on_timer(int number) {
 }
 
 static void scan(void) {
-    const size_t bytes = 1 << 26;
+    const size_t bytes = 1 << 25;
     char* memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     memset(memory, 42, bytes);
     const struct itimerval soon = {.it_value = {.tv_usec = 1000}};
