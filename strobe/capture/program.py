@@ -45,7 +45,7 @@ def resolve(spec: LaunchSpec) -> Program:
     _check_words(spec)
     env = {**(os.environ if spec.base_env is None else spec.base_env), **spec.env}
     cwd = Path(spec.cwd or spec.project_root or ".").absolute()
-    if not cwd.is_dir():
+    if not os.path.isdir(cwd):  # noqa: PTH112 - Path's own raises where a name is too long or may not be looked at
         raise failure("bad_cwd", path=cwd)
     named = _find(spec, cwd, env)
     path, argv = _behind_scripts(named, (spec.command, *spec.args), env)
@@ -81,7 +81,7 @@ def _find(spec: LaunchSpec, cwd: Path, env: Mapping[str, str]) -> str:
     if "/" in command:
         # not resolved: programs look at the name they were started by
         candidates = [folder / Path(command).expanduser() for folder in folders]
-        found = next((item for item in candidates if item.is_symlink() or item.exists()), None)
+        found = next((item for item in candidates if os.path.lexists(item)), None)
         if found is None:
             raise failure("no_such_file", path=command, hint="Give the path of a compiled program.")
         return str(found)
@@ -93,7 +93,7 @@ def _find(spec: LaunchSpec, cwd: Path, env: Mapping[str, str]) -> str:
 
 def _hint(command: str, folders: Sequence[Path]) -> str:
     for folder in folders:
-        if command and (folder / command).is_file():
+        if command and os.path.isfile(folder / command):  # noqa: PTH113
             return f"It is not in PATH; did you mean '{folder / command}'?"
     return "It is not in PATH; give the path of a compiled program."
 
@@ -117,9 +117,9 @@ def _behind_scripts(path: str, argv: tuple[str, ...], env: Mapping[str, str]) ->
 
 def _read_head(path: str) -> bytes:
     file = Path(path)
-    if file.is_dir():
+    if os.path.isdir(file):  # noqa: PTH112
         raise failure("is_directory", path=path)
-    if not file.exists():
+    if not os.path.exists(file):  # noqa: PTH110
         raise failure("no_such_file", path=path, hint="The link points to nothing.")
     if not os.access(path, os.X_OK):
         raise failure("not_executable", path=path)
@@ -135,7 +135,7 @@ def _interpreter(script: str, words: list[str], env: Mapping[str, str]) -> tuple
     if not words:
         raise failure("not_a_program", path=script)
     name, options = words[0], words[1:]
-    found: str | None = name if Path(name).exists() else None
+    found: str | None = name if os.path.exists(name) else None  # noqa: PTH110
     if Path(name).name == "env" and options and not options[0].startswith("-") and "=" not in options[0]:
         name, *options = options[0].split()
         found = shutil.which(name, path=env.get("PATH", os.defpath))

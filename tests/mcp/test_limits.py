@@ -161,10 +161,13 @@ def test_a_bound(wire: Wire, session: str, bound: Bound) -> None:
 TEXTS: list[tuple[str, str, Arguments]] = [
     ("debug_launch", "command", {"command": ""}),
     ("debug_launch", "projectRoot", {"projectRoot": ""}),
+    ("debug_launch", "projectRoot", {"projectRoot": f"/{'x' * 256}"}),  # longer than a name of a file may be
+    ("debug_launch", "cwd", {"cwd": "x/" * 2048}),
     ("debug_launch", "pid", {"pid": 0}),
     ("debug_launch", "pid", {"pid": -1}),
     ("debug_trace", "sessionId", {"sessionId": ""}),
     ("debug_trace", "projectRoot", {"projectRoot": ""}),
+    ("debug_trace", "projectRoot", {"projectRoot": f"/{'x' * 256}"}),
     ("debug_trace", "add[0]", {"add": [""]}),
     ("debug_trace", "add", {"add": ["f"] * 1001}),
     ("debug_trace", "remove", {"remove": ["f"] * 1001}),

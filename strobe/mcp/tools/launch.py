@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+import os
 from typing import TYPE_CHECKING, Any
 
 from strobe.errors import failure
@@ -124,7 +124,7 @@ def launch_spec(arguments: dict[str, Any], client: Client) -> LaunchSpec:
 
 def _default_folder(client: Client, root: str) -> str:
     """Where the client runs; desktop clients run in '/', which nobody means."""
-    return client.cwd if client.cwd not in ("", "/") and Path(client.cwd).is_dir() else root
+    return client.cwd if client.cwd not in ("", "/") and os.path.isdir(client.cwd) else root  # noqa: PTH112
 
 
 def _next_steps(session_id: str, traced: bool) -> list[str]:

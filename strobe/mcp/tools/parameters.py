@@ -72,7 +72,8 @@ def folder(name: str, path: str, client: Client, *bases: str) -> str:
     path = home_expanded(path, client)
     for base in (client.cwd, *bases):
         found = Path(base, path)
-        if found.is_absolute() and found.is_dir():
+        # not Path.is_dir, which raises where a name is too long or a folder may not be looked into
+        if found.is_absolute() and os.path.isdir(found):  # noqa: PTH112
             return os.path.normpath(found)
     reason = "there is no such folder"
     raise failure("bad_value", field=name, value=repr(path), reason=reason, valid="the absolute path of a folder")
