@@ -57,6 +57,47 @@ int strobe_main_thread_has_ended(void) {
     return length == 0;
 }
 
+static int strobe_begins_with(const char* text, const char* with) {
+    while (*with != 0 && *text == *with) text++, with++;
+    return *with == 0;
+}
+
+struct strobe_directory_entry { /* struct linux_dirent64 */
+    uint64_t inode;
+    int64_t next;
+    uint16_t bytes;
+    uint8_t type;
+    char name[5];
+};
+
+static int strobe_is_userfaultfd(int64_t directory, const char* name) {
+    char leads_to[32];
+    int64_t length =
+        strobe_syscall(STROBE_SYS_READLINKAT, directory, (int64_t)name, (int64_t)leads_to, sizeof leads_to - 1, 0, 0);
+    if (length < 0) return 0;
+    leads_to[length] = 0;
+    return strobe_begins_with(leads_to, "anon_inode:[userfaultfd]");
+}
+
+int strobe_has_userfaultfd(void) {
+    static const char path[] = "/proc/thread-self/fd";
+    uint64_t buffer[STROBE_MAPS_BUFFER / 8];
+    int64_t length, at;
+    int found = 0;
+    int64_t fd = strobe_syscall(STROBE_SYS_OPENAT, STROBE_AT_FDCWD, (int64_t)path, STROBE_O_CLOEXEC, 0, 0, 0);
+    if (fd < 0) return 0;
+    while (!found &&
+           (length = strobe_syscall(STROBE_SYS_GETDENTS64, fd, (int64_t)buffer, sizeof buffer, 0, 0, 0)) > 0) {
+        for (at = 0; !found && at < length;) {
+            const struct strobe_directory_entry* entry = (const struct strobe_directory_entry*)((char*)buffer + at);
+            found = strobe_is_userfaultfd(fd, entry->name);
+            at += entry->bytes;
+        }
+    }
+    strobe_syscall(STROBE_SYS_CLOSE, fd, 0, 0, 0, 0, 0);
+    return found;
+}
+
 static void strobe_maps_close(const struct strobe_maps* maps) {
     strobe_syscall(STROBE_SYS_CLOSE, maps->fd, 0, 0, 0, 0, 0);
 }

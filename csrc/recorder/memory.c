@@ -4,7 +4,8 @@
  *
  * In the native form each load is one whose fault is caught (native/faults.c), for as long as that is sure to work: the
  * thread must not have SIGSEGV or SIGBUS blocked, as the kernel then ends the process. Elsewhere, and in the portable
- * form, the kernel reads (process_vm_readv): a bad address is an error there.
+ * form, the kernel reads (process_vm_readv): a bad address is an error there. In a program that fills pages itself
+ * (userfaultfd) either would wait for it: it is asked which pages are there.
  */
 #include "recorder.h"
 
@@ -24,6 +25,7 @@ static STROBE_COLD int strobe_faults_are_unblocked(const struct strobe_recorder*
 }
 
 int strobe_may_touch(const struct strobe_recorder* recorder, const struct strobe_thread_state* state) {
+    if (STROBE_UNLIKELY(recorder->pages_wait)) return 0;
     if (recorder->fault_catching == STROBE_FAULTS_CAUGHT) return 1;
     if (recorder->fault_catching == STROBE_FAULTS_MASKED_IN_CONTEXTS)
         return state != NULL && state->touching == STROBE_TOUCHING_ALLOWED;
@@ -226,12 +228,29 @@ static uint32_t strobe_bytes_on_stack(const struct strobe_thread_state* state, u
     return bytes < state->stack_high - address ? bytes : (uint32_t)(state->stack_high - address);
 }
 
+/* How many of them, from the first on, are in memory: the kernel would wait for others, too. */
+static STROBE_COLD uint32_t strobe_bytes_present(uint64_t address, uint32_t bytes) {
+    uint32_t known = 0;
+    while (known < bytes) {
+        uint64_t within = (address + known) % STROBE_PAGE_BYTES;
+        uint8_t is_present = 0;
+        if (strobe_syscall(STROBE_SYS_MINCORE, (int64_t)(address + known - within), STROBE_PAGE_BYTES,
+                           (int64_t)&is_present, 0, 0, 0) != 0 ||
+            !(is_present & 1))
+            return known;
+        known += (uint32_t)(STROBE_PAGE_BYTES - within);
+    }
+    return bytes;
+}
+
 /* Bytes read by the kernel, page by page as far as there is memory. */
 static uint32_t strobe_read_by_kernel(const struct strobe_recorder* recorder, uint64_t address, uint8_t* into,
                                       uint32_t bytes) {
     uint64_t from[2], to[2];
     int64_t result;
     if (!recorder->may_call_kernel) return 0;
+    if (STROBE_UNLIKELY(recorder->pages_wait)) bytes = strobe_bytes_present(address, bytes);
+    if (bytes == 0) return 0;
     from[0] = address;
     to[0] = (uint64_t)into;
     from[1] = to[1] = bytes;

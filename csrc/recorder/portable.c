@@ -36,8 +36,8 @@ uint32_t strobe_agent_entry_guard(uint8_t* memory) {
     return strobe_entry_guard_write(&strobe_recorder, memory, (uint64_t)strobe_enter);
 }
 
-/* What the portable form observes of the C library, whatever is traced: what filters system calls or gives up the clock
-   (restrictions.c). NULL where there are no more. */
+/* What the portable form observes of the C library, whatever is traced: what filters system calls, gives up the clock
+   or fills pages itself (restrictions.c). NULL where there are no more. */
 const char* strobe_portable_observed_name(uint32_t number) {
     return number == 0 ? "prctl" : number == 1 ? "syscall" : NULL;
 }
@@ -53,6 +53,7 @@ static uint64_t strobe_portable_observe(struct strobe_recorder* recorder, uint32
         strobe_observe_prctl((uint32_t)registers[1], registers[2], registers[3]);
     if (function == 1 && registers[0] == STROBE_SYS_SECCOMP)
         strobe_observe_seccomp((uint32_t)registers[1], registers[3]);
+    if (function == 1 && registers[0] == STROBE_SYS_USERFAULTFD) strobe_observe_userfaultfd();
     return 0;
 }
 

@@ -114,6 +114,7 @@ int64_t strobe_recorder_init(struct strobe_recorder* recorder, uint8_t* segment)
     recorder->sampling_window_ticks = (uint64_t)(int64_t)(STROBE_SAMPLING_WINDOW_NS / header->ns_per_tick);
     recorder->catch_returns = (uint32_t)strobe_returns_can_be_caught();
     recorder->fault_catching = STROBE_FAULTS_END_THE_PROGRAM;
+    recorder->pages_wait = (uint32_t)strobe_has_userfaultfd();
     recorder->may_call_kernel = 1;
     recorder->calling_kernel = recorder->is_filtering = 0;
     recorder->pid = recorder->owner = (uint32_t)strobe_syscall(STROBE_SYS_GETPID, 0, 0, 0, 0, 0, 0);

@@ -222,6 +222,7 @@ struct strobe_recorder {
     uint32_t has_fork_handler;
     uint32_t follows_forks;
     uint32_t fault_catching;     /* STROBE_FAULTS_* */
+    uint32_t pages_wait;         /* 1: the program fills pages itself, and reads of missing ones wait for it */
     uint32_t may_call_kernel;    /* 0 once the program filters its system calls: none is made on its threads then */
     uint32_t calling_kernel;     /* threads that may be about to make one: strobe_calls_begin */
     uint32_t is_filtering;       /* 1: a thread gets ready what needs system calls, as may_call_kernel is to be 0 */
@@ -466,6 +467,8 @@ void strobe_note_moment(uint64_t* place);
 /* prctl(2), or seccomp(2), is about to be called with these arguments, the second and third, and the third. */
 void strobe_observe_prctl(uint32_t option, uint64_t argument, uint64_t other);
 void strobe_observe_seccomp(uint32_t operation, uint64_t filter);
+/* userfaultfd(2) is about to be called. */
+void strobe_observe_userfaultfd(void);
 
 /* agent_calls.c */
 /* Finds routine_offset, agent_code and library_code, on a thread of the agent. `code`: any address in the agent's. */
@@ -482,6 +485,8 @@ int strobe_call_is_agents(const struct strobe_recorder* recorder, const uint64_t
 int strobe_mapping_find(uint64_t address, uint64_t* low, uint64_t* high);
 /* From where to where code of the same file lies without a gap, with `address` in it. */
 int strobe_code_find(uint64_t address, uint64_t* range);
+/* Whether the program has a descriptor by which it fills pages itself. */
+int strobe_has_userfaultfd(void);
 
 /* arch: return stubs and their unwind information */
 /* 0: calls are recorded without their returns, and none of the stubs is used. */

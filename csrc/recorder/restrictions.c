@@ -89,6 +89,10 @@ void strobe_observe_prctl(uint32_t option, uint64_t argument, uint64_t other) {
         strobe_states_prepare(&strobe_recorder, STROBE_STATES_AHEAD);
 }
 
+/* Who reads a page that is missing waits until a thread of the program fills it. That thread may be the one that calls
+   a traced function with the page's address: from now on only what is in memory is read. */
+void strobe_observe_userfaultfd(void) { strobe_recorder.pages_wait = 1; }
+
 void strobe_observe_seccomp(uint32_t operation, uint64_t filter) {
     if (operation == STROBE_SECCOMP_SET_STRICT) strobe_observe_strict();
     if (operation == STROBE_SECCOMP_SET_FILTER) strobe_observe_filter(filter);

@@ -94,6 +94,9 @@ static void strobe_observe_syscall(uint64_t* registers) {
         case STROBE_SYS_SECCOMP:
             strobe_observe_seccomp((uint32_t)registers[STROBE_RSI], registers[STROBE_RCX]);
             break;
+        case STROBE_SYS_USERFAULTFD:
+            strobe_observe_userfaultfd();
+            break;
         case STROBE_SYS_PRCTL:
             strobe_observe_prctl_or_name((uint32_t)registers[STROBE_RSI], registers[STROBE_RDX], registers[STROBE_RCX]);
             break;

@@ -9,7 +9,8 @@
 /* As strobe_may_touch_here. */
 STROBE_INLINE int strobe_may_touch_mostly(const struct strobe_recorder* recorder,
                                           const struct strobe_thread_state* state) {
-    if (STROBE_UNLIKELY(recorder->fault_catching != STROBE_FAULTS_CAUGHT || !STROBE_ON_OWN_STACK(state, &state)))
+    if (STROBE_UNLIKELY(recorder->fault_catching != STROBE_FAULTS_CAUGHT || recorder->pages_wait ||
+                        !STROBE_ON_OWN_STACK(state, &state)))
         return strobe_may_touch_here(recorder, state);
     return 1;
 }
