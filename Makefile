@@ -44,6 +44,8 @@ help:
 demo: $(VENV)/installed
 	$(BIN)/strobe demo
 
+# The native tests, too, in a short form; a variable of this target is one of what it depends on.
+test: export STROBE_SHORT_TESTS := 1
 test: $(VENV)/test-tools sanitize
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest $(PARALLEL) -m "not long" $(ARGS)
 

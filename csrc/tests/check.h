@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <string>
@@ -16,6 +17,9 @@
 namespace strobe::test {
 
 inline int failures = 0;
+
+// How many rounds: `few` of them in `make test`.
+inline int rounds(int whole, int few) { return std::getenv("STROBE_SHORT_TESTS") != nullptr ? few : whole; }
 
 template <typename Left, typename Right>
 void check_equal(const Left& left, const Right& right, const char* text, const char* file, int line) {

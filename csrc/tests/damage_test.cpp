@@ -68,7 +68,7 @@ void flip_bits(int fd, const std::vector<Range>& ranges, std::mt19937_64& random
 void flipped_bits_do_no_harm() {
     std::mt19937_64 random(20'261'121);
     int readable = 0;
-    for (int round = 0; round < 60; ++round) {
+    for (int round = 0; round < rounds(60, 15); ++round) {
         const SegmentPath path;
         write_synthetic(path, kProgram);
         const strobe_header header = Segment(path).header();

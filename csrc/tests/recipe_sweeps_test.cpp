@@ -13,7 +13,7 @@ namespace {
 using Steps = std::vector<strobe_recipe_step>;
 
 constexpr std::uint32_t kMostTurns = 300;
-constexpr int kBodies = 20'000;
+const int kBodies = rounds(20'000, 5'000);
 
 strobe_recipe_step set(std::uint32_t variable) { return step(STROBE_RECIPE_SET, variable); }
 strobe_recipe_step get(std::uint32_t variable) { return step(STROBE_RECIPE_GET, variable); }
