@@ -446,10 +446,6 @@ class HeldThreads:
     def release(self) -> bool:
         """False where they ran on before, at the limit."""
 
-def program_identity(process: int) -> bytes:
-    """Equal for the same program alone: a process runs another one after each exec. b"" where the process is gone or
-    may not be read."""
-
 class InjectionGuard:
     """Until `end`, Frida in this process loads its agent into `process` from a safe point of the main thread, and puts
     all its registers back.

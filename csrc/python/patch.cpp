@@ -14,7 +14,6 @@
 #include "patch/code.h"
 #include "patch/injection/injection_guard.h"
 #include "patch/injection/left_stops.h"
-#include "patch/target/program_identity.h"
 #include "patch/threads/held_threads.h"
 #include "patch/threads/signal_mask.h"
 #include "patch/threads/thread_pointer.h"
@@ -73,9 +72,6 @@ void add_patch(py::module_& module) {
                py::arg("provided") = std::vector<Provided>(), py::arg("agents") = std::vector<pid_t>());
     module.def("read_apart", &read_apart, py::arg("memory"), py::arg("address"), py::arg("count"), py::arg("step"),
                py::arg("size"));
-    module.def(
-        "program_identity", [](pid_t process) { return py::bytes(strobe::program_identity(process)); },
-        py::arg("process"));
     module.def("thread_pointer", &strobe::thread_pointer, py::arg("thread"), py::call_guard<py::gil_scoped_release>());
     module.def("duplicate_descriptor", &duplicate_descriptor, py::arg("pidfd"), py::arg("descriptor"));
     module.def("detach_by", &strobe::detach_by, py::arg("tracer"), py::arg("thread"),

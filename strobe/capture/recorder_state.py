@@ -45,6 +45,16 @@ def is_recording(memory: FileIO, recorder: int, start_ticks: int) -> bool:
     return (alive, start) == (1, start_ticks)
 
 
+def place_of(memory: FileIO, recorder: int) -> tuple[int, int] | None:
+    """Where a recorder, on or off, has its control page and its segment: the same as long as the process runs the same
+    program, whatever that writes. None where nothing is mapped there."""
+    try:
+        control, header, *_ = _at(memory, _abi.RECORDER_VIEW, recorder)
+    except (OSError, struct.error, OverflowError):
+        return None
+    return control, header
+
+
 def written_until(pid: int, memory: FileIO, recorder: int, moment: int, deadline: float) -> int:
     """Every record of this process that was begun up to then is in the segment: `moment`, or an earlier one where a
     thread in the middle of a record is stopped, or does not get on until the deadline (time.monotonic). In ticks. The

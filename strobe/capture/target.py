@@ -32,7 +32,7 @@ from strobe.capture.limits import check_room
 from strobe.capture.observers import observe
 from strobe.capture.probe_sites import ProbeSites
 from strobe.capture.probes import Plan
-from strobe.capture.recorder_state import is_recording, written_until
+from strobe.capture.recorder_state import is_recording, place_of, written_until
 from strobe.capture.spawning import ended_early, killed_on_failure, spawn_hint
 from strobe.capture.target_events import TargetEvents
 from strobe.capture.task_status import filters_calls, is_stopped, task_ids
@@ -78,6 +78,7 @@ class Target:
         self._ended = threading.Event()
         self._released = threading.Event()  # the process has ended, or goes on without us
         self._open_streams = set() if attached else set(_STREAMS)
+        self._recorder_place: tuple[int, int] | None = None  # as place_of has it
         self._output_ended = threading.Event()
         self._session: FridaSession | None = None
         self._agent: AgentLink
@@ -180,6 +181,8 @@ class Target:
             self._agent.prepare_forks()
         self._session.release_threads()
         self.setup = self._agent.setup(self._segment_path, not self.attached, self._session.loader)
+        with contextlib.suppress(OSError), FileIO(f"/proc/{self.pid}/mem") as memory:
+            self._recorder_place = place_of(memory, self.setup.recorder)
         if self.attached:
             keep_signals_from(self._agent, self.pid)
         self.probes = Probes(self._agent, self._patches, self.setup.interceptor_writes)
@@ -243,6 +246,12 @@ class Target:
         if self._is_gone():
             raise ProcessLookupError("it has ended")
         return None
+
+    def has_become_another(self) -> bool:
+        """Whether the process has become another program by exec. False where it may not be read, or is gone."""
+        with contextlib.suppress(OSError), FileIO(f"/proc/{self.pid}/mem") as memory:
+            return self._recorder_place not in (None, place_of(memory, self.setup.recorder))
+        return False
 
     def look_at_child(self, pid: int, start_ticks: int) -> set[int]:
         """As `look`, of a forked child that is recorded as well; empty where it has ended, or is another program."""

@@ -62,7 +62,6 @@ class Confirmation:
         self._segment_path = segment_path
         self._is_over = is_over
         self._children = children
-        self._program = _core.program_identity(target.pid)
         self.last_ticks = 0  # when all was seen to be well
         self._is_off = False
         self._is_cut_off = False
@@ -146,7 +145,7 @@ class Confirmation:
             return
         self._is_off = True
         self._store.add_notes(self._session_id, {"recorder_off": [self.last_ticks, now_ticks]})
-        is_another = _core.program_identity(self._target.pid) not in (self._program, b"")
+        is_another = self._target.has_become_another()
         subject = "The program has become another one by exec" if is_another else "The recorder in the program is off"
         self._store.add_warnings(self._session_id, [_OFF.format(subject=subject)])
 

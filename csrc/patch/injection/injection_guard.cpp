@@ -15,6 +15,7 @@
 #include <csignal>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <stdexcept>
 #include <string>
@@ -36,7 +37,7 @@ namespace strobe {
 // Used by the thread of Frida that traces the process, but for `refusal`.
 struct InjectionGuard::Injection {
     std::chrono::milliseconds limit{};
-    std::string program;  // as program_identity has it, from before Frida looks at the process
+    std::shared_ptr<const ProgramIdentity> program;  // from before Frida looks at the process
     std::atomic<int> refusal{0};
     bool is_taken = false;            // the thread stands at a safe point
     std::uint64_t pc = 0, stack = 0;  // of that
@@ -81,9 +82,10 @@ std::map<pid_t, std::shared_ptr<Injection>> injections;  // by process
 
 // A process that ran before Frida came.
 struct Entered {
-    std::uint64_t start = 0;   // as start_ticks has it
-    std::string program;       // that Frida's loader was launched in, as program_identity has it
-    std::uint64_t loader = 0;  // where the memory of the loader starts; 0 before it is launched
+    std::uint64_t start = 0;                         // as start_ticks has it
+    std::shared_ptr<const ProgramIdentity> program;  // that Frida's loader was launched in
+    std::uint64_t loader = 0;                        // where the memory of the loader starts; 0 before it is launched
+    std::shared_ptr<const ProgramIdentity> newest;   // of all that look at it: each has a descriptor
 };
 std::map<pid_t, Entered> running_before;
 
@@ -98,6 +100,14 @@ void remember_running(pid_t process) {
     const std::lock_guard<std::mutex> own(lock);
     std::erase_if(running_before, [](const auto& one) { return start_ticks(one.first) != one.second.start; });
     running_before[process].start = start_ticks(process);
+}
+
+// What a process that ran before runs now.
+std::shared_ptr<const ProgramIdentity> program_of(pid_t process) {
+    const std::lock_guard<std::mutex> own(lock);
+    std::shared_ptr<const ProgramIdentity>& newest = running_before[process].newest;
+    if (!newest || !newest->is_current()) newest = std::make_shared<const ProgramIdentity>(process);
+    return newest;
 }
 
 bool was_running(pid_t process) {
@@ -128,8 +138,8 @@ bool is_of_another_program(const Injection* injection, pid_t process, const user
     const Entered before = entered(process);
     const bool is_attach = injection != nullptr && injection->limit.count() > 0;
     if (before.loader != 0 && call.rdi == before.loader && call.rip != before.loader)
-        return program_identity(process) != before.program;
-    return is_attach && program_identity(process) != injection->program;
+        return !before.program->is_current();
+    return is_attach && !injection->program->is_current();
 }
 
 void keep_vectors(Injection& injection, pid_t thread) {
@@ -335,7 +345,7 @@ long guarded(Injection& injection, enum __ptrace_request request, pid_t thread, 
 bool is_stale(enum __ptrace_request request, pid_t thread, const void* address, void* data) {
     if (request == PTRACE_SEIZE) {
         const Entered before = entered(thread);
-        return before.loader != 0 && program_identity(thread) != before.program;
+        return before.loader != 0 && !before.program->is_current();
     }
     const bool writes = request == PTRACE_SETREGS || request == PTRACE_SETREGSET;
     const user_regs_struct* registers = writes ? registers_in(request, address, data) : nullptr;
@@ -393,12 +403,12 @@ InjectionGuard::InjectionGuard(pid_t process, const std::string& library, std::c
                                bool is_fridas)
     : process_(process), injection_(std::make_shared<Injection>()) {
     injection_->limit = limit;
-    injection_->program = program_identity(process);
+    if (!is_fridas) remember_running(process);
+    injection_->program = is_fridas ? std::make_shared<const ProgramIdentity>(process) : program_of(process);
     if (!replace_import(library, "ptrace", reinterpret_cast<void*>(&guarded_ptrace))) {
         throw std::runtime_error("this version of Frida does not call ptrace from its table of relocations");
     }
     replace_import(library, "waitpid", reinterpret_cast<void*>(&guarded_waitpid));  // else it takes the end of a child
-    if (!is_fridas) remember_running(process);
     replace_import(library, "ppoll", reinterpret_cast<void*>(&guarded_ppoll));  // else the main thread runs on earlier
     const std::lock_guard<std::mutex> own(lock);
     injections[process] = injection_;

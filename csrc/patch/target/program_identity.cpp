@@ -1,39 +1,41 @@
 #include "patch/target/program_identity.h"
 
-#include <elf.h>
+#include <fcntl.h>
+#include <unistd.h>
 
-#include <cstddef>
-#include <cstring>
 #include <fstream>
 #include <iterator>
-#include <system_error>
-
-#include "patch/target/process_memory.h"
 
 namespace strobe {
 
 namespace {
 
-constexpr std::size_t kRandomBytes = 16;  // that the kernel gives each program anew, at AT_RANDOM
+constexpr off_t kAnyAddress = 1 << 16;
+
+// As the kernel has it, not the program. The addresses in it are others after an exec, unless they are not chosen at
+// random (personality(2)).
+std::string auxiliary_vector(pid_t process) {
+    std::ifstream file("/proc/" + std::to_string(process) + "/auxv", std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
 
 }  // namespace
 
-// The addresses in it differ as well, unless they are not chosen at random (personality(2)).
-std::string program_identity(pid_t process) {
-    std::ifstream file("/proc/" + std::to_string(process) + "/auxv", std::ios::binary);
-    const std::string vector{std::istreambuf_iterator<char>(file), {}};
-    std::string random(kRandomBytes, '\0');
-    for (std::size_t at = 0; at + sizeof(Elf64_auxv_t) <= vector.size(); at += sizeof(Elf64_auxv_t)) {
-        Elf64_auxv_t entry{};
-        std::memcpy(&entry, vector.data() + at, sizeof entry);
-        if (entry.a_type != AT_RANDOM) continue;
-        try {
-            ProcessMemory(process).read(entry.a_un.a_val, random.data(), random.size());
-        } catch (const std::system_error&) {
-            return "";
-        }
-    }
-    return vector.empty() ? "" : vector + random;
+ProgramIdentity::ProgramIdentity(pid_t process)
+    : process_(process),
+      memory_(open(("/proc/" + std::to_string(process) + "/mem").c_str(), O_RDONLY | O_CLOEXEC)),
+      vector_(auxiliary_vector(process)) {}
+
+ProgramIdentity::~ProgramIdentity() {
+    if (memory_ >= 0) close(memory_);
+}
+
+// Memory that is gone is at its end everywhere (mem_rw in Linux's fs/proc/base.c); where nothing is mapped in memory
+// that is there, reading fails. It may outlive an exec, in a child of vfork that another thread has made.
+bool ProgramIdentity::is_current() const {
+    char byte = 0;
+    if (memory_ >= 0 && pread(memory_, &byte, 1, kAnyAddress) == 0) return false;
+    return auxiliary_vector(process_) == vector_;
 }
 
 }  // namespace strobe

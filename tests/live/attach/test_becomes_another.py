@@ -17,6 +17,7 @@ from support import processes
 from support.programs import PROGRAMS
 from support.rounds import rounds, scenario
 from support.sessions import Build
+from support.wait import wait_until
 
 from strobe.errors import StrobeError
 from strobe.model import LaunchSpec, TraceRequest
@@ -63,6 +64,26 @@ def test_the_memory_of_the_next_program_is_its_own(build_program: Build) -> None
         finally:
             processes.end(observer)
         assert program.communicate(timeout=60) == ("kept\n", None)
+        assert program.returncode == 7
+    finally:
+        processes.end(program)
+
+
+def test_one_that_changes_what_the_kernel_gave_it_is_the_same(manager: SessionManager, build_program: Build) -> None:
+    """Random bytes, on its stack. It is let go of at once, and is not said to have become another one."""
+    command = [str(build_program("becomes_itself")), "wipes"]
+    program = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        assert program.stdout is not None and program.stdout.readline() == "ready\n"
+        request = LaunchSpec("", pid=program.pid, project_root=str(PROGRAMS))
+        session = manager.launch(request, TraceRequest(["ask"]))
+        program.send_signal(signal.SIGUSR1)
+        assert program.stdout.readline() == "wiped\n"
+        off = "The recorder in the program is off: calls are no longer recorded. Start a new session to continue."
+        wait_until(lambda: off in session.warnings, "the end of the recording to be noticed", 30)
+        session.stop()
+        assert program.poll() is None
+        assert program.communicate(timeout=60) == ("", None)
         assert program.returncode == 7
     finally:
         processes.end(program)
