@@ -24,7 +24,7 @@ unexport MAKEFLAGS
 
 help:
 	@echo "make demo      see Strobe find a bug, in ten seconds"
-	@echo "make test      tests of everything in a short form, some 6 minutes; make test ARGS='tests/unit -k pattern' for some"
+	@echo "make test      tests of everything in a short form, 10 minutes at most; make test ARGS='tests/unit -k pattern' for some"
 	@echo "make test-all  the whole of them, as CI does"
 	@echo "make lint      ruff, mypy, clang-format, tsc; make -k lint tells all there is"
 	@echo "make sanitize  native tests under AddressSanitizer and UBSan (part of make test)"

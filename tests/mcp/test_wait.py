@@ -209,7 +209,7 @@ def test_a_signal_that_comes_while_it_is_waited_for(wire: Wire, ledger: Path) ->
 
 
 def test_a_large_program_is_answered_in_8_kilobytes(wire: Wire, build_many_functions: Callable[[int], Path]) -> None:
-    program = build_many_functions(2000)
+    program = build_many_functions(1200)  # as in tests/live/hooks/test_many_hooks.py
     answer = launched(wire, program, trace=["**"], wait={"until": "time", "timeoutMs": 300}, sampling="off")
     assert len(answer["totals"]) == 10
     assert answer["totalFunctions"] > 1000

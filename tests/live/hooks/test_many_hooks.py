@@ -1,6 +1,6 @@
 """5,000 functions are hooked in one batch while the program runs, and it goes on and ends well.
 
-In the short form 1,000.
+In the short form 1,200.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from strobe.capture.agent.agent_link import AgentLink
 from strobe.model import TraceRequest
 from strobe.session import Session
 
-FUNCTIONS = short(5000, 1000)
+FUNCTIONS = short(5000, 1200)
 MOST_WORK_NS = 1_000_000_000  # while threads are held; it is CPU time, a fiftieth of a second usually
 
 
