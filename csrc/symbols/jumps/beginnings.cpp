@@ -222,10 +222,13 @@ class Search {
         return part && begins_function(part->first) ? std::optional(part->first) : std::nullopt;
     }
 
+    // Only code of the function itself, or a part of it, goes on from one of its labels to others.
     void take_label(const LoadedPiece& piece, size_t at, uint64_t address) {
-        const std::optional<Range> around = is_code(address) ? frames_.around(address) : std::nullopt;
-        if (!around || around->first == address || firsts_.has(address) || !begins_function(around->first)) return;
-        if (is_instruction(piece, at)) found_[function_at(around->first)] |= kEntered;
+        if (!is_code(address) || firsts_.has(address)) return;
+        const std::optional<uint64_t> owner = function_of(address);
+        if (!owner || *owner == address) return;
+        const std::optional<uint64_t> taker = function_of(piece.address + at);
+        if ((!taker || *taker == *owner) && is_instruction(piece, at)) found_[function_at(*owner)] |= kEntered;
     }
 
     [[nodiscard]] bool is_code(uint64_t address) const {
