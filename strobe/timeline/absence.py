@@ -380,7 +380,8 @@ def _counts(reader: SessionReader, ids: Sequence[int]) -> _Counts:
 
 
 def _without_debug_information(reader: SessionReader, hooked: Sequence[int]) -> list[str]:
-    symbols = (reader.functions().get(function_id) for function_id in hooked)
+    functions = reader.functions()
+    symbols = (functions.get(function_id) for function_id in hooked)
     found = (item.name for item in symbols if item is not None and item.source_file is None and not item.is_probe)
     return list(dict.fromkeys(found))
 

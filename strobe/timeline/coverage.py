@@ -76,16 +76,17 @@ def coverage_of(reader: SessionReader, selection: Selection, window: Window) -> 
     spans = reader.store.hook_spans(reader.session_id)
     named = selection.functions
     hooked = sorted(spans if named is None else spans.keys() & set(named))
-    probes = {item for item in spans if (symbol := reader.functions().get(item)) is not None and symbol.is_probe}
+    known = reader.functions()
+    probes = {item for item in spans if (symbol := known.get(item)) is not None and symbol.is_probe}
     # where both are asked for, what is said is said of functions
     functions = [item for item in hooked if item not in probes]
     found = Coverage(functions or hooked, len(spans) - len(probes))
     loads: dict[str, list[Span]] = {}
     for load in reader.store.loads(reader.session_id):
         loads.setdefault(load.module, []).append((load.from_ticks, load.to_ticks))
-    for ids in _instances(reader.functions(), found.hooked).values():
+    for ids in _instances(known, found.hooked).values():
         recorded = _merged(span for function_id in ids for span in spans[function_id])
-        symbol = reader.functions().get(ids[0])
+        symbol = known.get(ids[0])
         present = loads.get(symbol.module, []) if symbol is not None else []
         needed = [_cut(span, window) for span in present or [(0, None)]]
         if not all(_is_covered(recorded, start, end) for start, end in needed if start <= end):

@@ -139,11 +139,12 @@ def function_losses(reader: SessionReader) -> list[FunctionLoss]:
         " from strobe_totals(?) group by 1"
     )
     evicting = reader.segment.loss()["evicted"] > 0
+    functions = reader.functions()
     found = []
     for row in reader.rows(statement, everything.values):
         function_id, calls, sampled_out, lost, unheld = (int(str(item)) for item in row)
         missing = calls - kept.get(function_id, (0, 0))[0] - sampled_out - lost - unheld
-        name = _name(reader.functions().get(function_id), function_id)
+        name = _name(functions.get(function_id), function_id)
         # what is missing while nothing was evicted is being written at this moment
         found.append(FunctionLoss(name, calls, max(0, missing) if evicting else 0, sampled_out, lost, unheld))
     return sorted(found, key=lambda item: (-item.calls, item.function))
