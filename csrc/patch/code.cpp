@@ -6,8 +6,6 @@
 #include <csignal>
 #include <ctime>
 #include <functional>
-#include <map>
-#include <mutex>
 #include <numeric>
 #include <system_error>
 #include <thread>
@@ -50,25 +48,6 @@ bool catches_signals(pid_t process) {
     for (const int signal : {SIGSEGV, SIGBUS, SIGTRAP, SIGILL, SIGFPE, SIGABRT, SIGSYS})
         others |= std::uint64_t{1} << (signal - 1);
     return (TaskStatus(process).number("SigCgt:", 16) & ~others) != 0;
-}
-
-// SignalFrames::anywhere, unless it has found none in this process less than twice as long ago as it has worked: a
-// trace is changed in some steps, and much memory takes long to look through.
-std::vector<SavedContext> look_everywhere(pid_t process, const ProcessMemory& memory) {
-    static std::mutex lock;
-    static std::map<std::pair<pid_t, std::uint64_t>, Clock::time_point> none_until;  // by process and its start
-    const auto key = std::pair(process, start_ticks(process));
-    {
-        const std::lock_guard held(lock);
-        std::erase_if(none_until, [now = Clock::now()](const auto& known) { return known.second < now; });
-        if (none_until.contains(key)) return {};
-    }
-    const std::int64_t begin_ns = own_time_ns();
-    std::vector<SavedContext> found = SignalFrames(process, memory).anywhere();
-    const std::chrono::nanoseconds worked(own_time_ns() - begin_ns);
-    const std::lock_guard held(lock);
-    if (found.empty()) none_until[key] = Clock::now() + 2 * worked;
-    return found;
 }
 
 // A thread, or a saved context, that stands behind the first byte of a change.
@@ -122,7 +101,7 @@ class CodeWriter {
     }
 
     CodeAnswer write() {
-        if (places_ && catches_signals(process_)) seen_ = look_everywhere(process_, memory_);
+        if (places_ && catches_signals(process_)) seen_ = SignalFrames(process_, memory_).anywhere();
         const auto deadline = Clock::now() + kAllAttempts;
         auto pause = kFirstPause;
         for (int attempt = 1;; attempt++) {

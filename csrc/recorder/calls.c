@@ -28,11 +28,7 @@ void strobe_frame_drop(struct strobe_thread_state* state) {
 }
 
 void strobe_frames_leave(struct strobe_thread_state* state, uint64_t sp) {
-    state->busy_slot = sp;
-    STROBE_COMPILER_BARRIER();
     while (state->depth > 0 && state->frames[state->depth - 1].slot < sp) strobe_frame_drop(state);
-    STROBE_COMPILER_BARRIER();
-    state->busy_slot = state->idle;
 }
 
 /* Where a return leads through the stub of a frame that is not open: one of the process that forked this one, or one

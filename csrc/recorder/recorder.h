@@ -381,8 +381,7 @@ void strobe_returns_record(struct strobe_recorder* recorder, struct strobe_threa
 
 /* The innermost open frame of `state` was left by an exception, a jump, or the thread's end. */
 void strobe_frame_drop(struct strobe_thread_state* state);
-/* The same of all whose slots lie below `sp`, on the thread's own stack, which goes on there. Nothing is at work with
-   the state. */
+/* The same of all whose slots lie below `sp`, on the thread's own stack, which goes on there. The state is taken. */
 void strobe_frames_leave(struct strobe_thread_state* state, uint64_t sp);
 /* The stub of frame `depth` is running, interrupted by a handler: it has put its number where it stood itself. */
 int strobe_is_returning(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,

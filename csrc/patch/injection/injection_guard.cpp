@@ -17,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -247,6 +248,28 @@ bool removes_loader(Injection& injection, pid_t thread, const user_regs_struct& 
 thread_local std::vector<std::pair<pid_t, std::shared_ptr<Injection>>> standing;
 thread_local bool polls_here = false;  // as Frida's main loop does
 
+// Threads that Frida has asked to stop, and that have not done so yet, on the thread of Frida that traces them. A stop
+// for a signal clears the request (ptrace_stop in Linux's kernel/signal.c). Frida lets the signal be delivered, and
+// goes on waiting: until the process ends, where signals come often.
+thread_local std::set<pid_t> interrupted;
+
+void note_stop(pid_t thread, int status) {
+    if (!WIFSTOPPED(status) || (status >> 16 == PTRACE_EVENT_STOP && WSTOPSIG(status) == SIGTRAP))
+        interrupted.erase(thread);
+}
+
+// Frida's request, which may let the thread run or ask it to stop.
+long passed_on(enum __ptrace_request request, pid_t thread, void* address, void* data) {
+    const long result = ptrace(request, thread, address, data);
+    const int error = errno;
+    if (request == PTRACE_INTERRUPT && result == 0) interrupted.insert(thread);
+    if (request == PTRACE_DETACH && result == 0) interrupted.erase(thread);
+    if (request == PTRACE_CONT && result == 0 && interrupted.contains(thread))
+        ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr);
+    errno = error;
+    return result;
+}
+
 // The kernel takes the request from this thread alone. False where it is to be tried again: it was killed, and its
 // parent waits until we have seen its end, which comes after that of its other threads.
 bool let_run(pid_t main_thread, Injection& injection) {
@@ -322,7 +345,7 @@ long guarded(Injection& injection, enum __ptrace_request request, pid_t thread, 
     user_regs_struct running{};
     if (is_first && ptrace(PTRACE_GETREGS, thread, nullptr, &running) == 0 && !take(injection, thread)) return -1;
     errno = 0;
-    const long result = ptrace(request, thread, address, data);
+    const long result = passed_on(request, thread, address, data);
     const int error = errno;
     if (is_first && injection.is_taken && result == 0) {
         injection.pc = registers->rip;
@@ -389,12 +412,17 @@ long guarded_ptrace(enum __ptrace_request request, pid_t thread, void* address, 
         errno = ESRCH;
         return -1;
     }
-    return ptrace(request, thread, address, data);
+    return passed_on(request, thread, address, data);
 }
 
 // In the place of waitpid, in Frida, which is to learn the end of those children alone that it has started.
 pid_t guarded_waitpid(pid_t process, int* status, int options) {
-    return was_running(process) ? wait_for_tracee(process, status, options) : waitpid(process, status, options);
+    int found_status = 0;
+    const pid_t found = was_running(process) ? wait_for_tracee(process, &found_status, options)
+                                             : waitpid(process, &found_status, options);
+    if (found > 0) note_stop(found, found_status);
+    if (found > 0 && status != nullptr) *status = found_status;
+    return found;
 }
 
 }  // namespace

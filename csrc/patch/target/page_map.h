@@ -5,10 +5,8 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdint>
 #include <string>
-#include <system_error>
 
 namespace strobe {
 
@@ -17,14 +15,15 @@ class PageMap {
     static constexpr std::uint64_t kInUse = std::uint64_t{3} << 62;  // present, or swapped out
 
     explicit PageMap(pid_t process)
-        : file_(open(("/proc/" + std::to_string(process) + "/pagemap").c_str(), O_RDONLY | O_CLOEXEC)) {
-        if (file_ < 0) throw std::system_error(errno, std::generic_category(), "the pages of the process");
-    }
+        : file_(open(("/proc/" + std::to_string(process) + "/pagemap").c_str(), O_RDONLY | O_CLOEXEC)) {}
     PageMap(const PageMap&) = delete;
     PageMap& operator=(const PageMap&) = delete;
-    ~PageMap() { close(file_); }
+    ~PageMap() {
+        if (file_ >= 0) close(file_);
+    }
 
-    // The words of up to `count` pages from the one numbered `page` on. How many there are.
+    // The words of up to `count` pages from the one numbered `page` on. How many there are; 0 where the kernel has no
+    // such file (CONFIG_PROC_PAGE_MONITOR).
     std::size_t read(std::uint64_t page, std::uint64_t* words, std::size_t count) const {
         const ssize_t done = pread(file_, words, 8 * count, static_cast<off_t>(8 * page));
         return done < 0 ? 0 : static_cast<std::size_t>(done) / 8;

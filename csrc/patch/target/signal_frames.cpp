@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "abi/strobe_abi.h"
-#include "patch/target/page_map.h"
 
 namespace strobe {
 
@@ -119,26 +118,27 @@ void SignalFrames::scan_stack(std::uint64_t stack_pointer, std::uint64_t end, st
 }
 
 // Reads up to `most` bytes; gives how many. Pages that nobody has used are not read: the kernel would make them.
-std::uint64_t SignalFrames::scan_pages(const Mapping& mapping, std::uint64_t most, std::vector<SavedContext>& found) {
-    const PageMap pagemap(process_);
+std::uint64_t SignalFrames::scan_pages(const PageMap& pagemap, const Mapping& mapping, std::uint64_t most,
+                                       std::vector<SavedContext>& found) {
     std::vector<std::uint64_t> pages, stacks;
     std::uint64_t used_from = 0, done = 0;
     const auto scan_used = [&](std::uint64_t end) {
         if (used_from == 0) return;
+        end = std::min(end, used_from + (most - done));
         scan_stack(used_from, end, found, stacks);
         done += end - used_from;
         used_from = 0;
     };
     std::uint64_t at = mapping.start;
-    for (; at < mapping.end && done < most; at += pages.size() * kPageBytes) {
+    while (at < mapping.end && done < most) {
         pages.resize(std::min<std::uint64_t>(kPagesAtOnce, (mapping.end - at) / kPageBytes));
         pages.resize(pagemap.read(at / kPageBytes, pages.data(), pages.size()));
         if (pages.empty()) break;
-        for (std::size_t i = 0; i < pages.size(); i++) {
-            const std::uint64_t page = at + i * kPageBytes;
-            const bool is_used = (pages[i] & PageMap::kInUse) != 0;
-            if (!is_used) scan_used(page);
-            if (is_used && used_from == 0) used_from = page;
+        for (const std::uint64_t page : pages) {
+            const bool is_used = (page & PageMap::kInUse) != 0;
+            if (!is_used || (used_from != 0 && at - used_from >= most - done)) scan_used(at);
+            if (is_used && used_from == 0) used_from = at;
+            at += kPageBytes;
         }
     }
     scan_used(at);
@@ -148,14 +148,15 @@ std::uint64_t SignalFrames::scan_pages(const Mapping& mapping, std::uint64_t mos
 std::vector<SavedContext> SignalFrames::anywhere() {
     std::vector<SavedContext> found;
 #ifdef __x86_64__
+    const PageMap pagemap(process_);
     const auto bytes = [](const Mapping& mapping) { return mapping.end - mapping.start; };
     std::vector<Mapping> smallest_first;
     std::ranges::copy_if(mappings_, std::back_inserter(smallest_first), &Mapping::is_private_data);
     std::ranges::sort(smallest_first, {}, bytes);
     std::uint64_t left = kMostScanned;
     for (const Mapping& mapping : smallest_first) {
-        if (bytes(mapping) > kMostMapping) break;
-        left -= std::min(left, scan_pages(mapping, left, found));
+        if (left == 0 || bytes(mapping) > kMostMapping) break;
+        left -= scan_pages(pagemap, mapping, left, found);
     }
 #endif
     return found;

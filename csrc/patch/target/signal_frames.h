@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "patch/target/page_map.h"
 #include "patch/target/process_memory.h"
 
 namespace strobe {
@@ -30,7 +31,7 @@ class SignalFrames {
     std::vector<SavedContext> above(std::uint64_t stack_pointer);
     // Those of all memory that only the process itself can write to: of coroutines, too, that were switched away from
     // inside a handler, and what handlers that have returned have left behind. Where more than 128 MiB are in use the
-    // largest mappings are left out. Takes 0.1 s at most.
+    // largest mappings are left out, and all of it where the kernel does not say what is in use.
     std::vector<SavedContext> anywhere();
     // Whether `place` lies below the stack pointer on the thread's own stack: that handler has returned.
     bool is_left(std::uint64_t place, std::uint64_t stack_pointer, std::uint64_t thread_pointer) const;
@@ -49,7 +50,8 @@ class SignalFrames {
     bool has_floats(std::uint64_t address) const;
     void scan(const std::vector<std::uint64_t>& words, std::uint64_t address, std::vector<SavedContext>& found,
               std::vector<std::uint64_t>& stacks);
-    std::uint64_t scan_pages(const Mapping& mapping, std::uint64_t most, std::vector<SavedContext>& found);
+    std::uint64_t scan_pages(const PageMap& pagemap, const Mapping& mapping, std::uint64_t most,
+                             std::vector<SavedContext>& found);
     void scan_stack(std::uint64_t stack_pointer, std::uint64_t end, std::vector<SavedContext>& found,
                     std::vector<std::uint64_t>& stacks);
 

@@ -155,7 +155,7 @@ static void strobe_observe_syscall_call(uint64_t* registers) { strobe_observe_sy
 static void strobe_observe_caller(uint64_t* registers) {
     uint64_t slot = (uint64_t)(registers + STROBE_RETURN_ADDRESS);
     struct strobe_thread_state* state = strobe_recorder.control->alive ? strobe_thread_known(&strobe_recorder) : NULL;
-    if (state == NULL || state->busy_slot != state->idle) return;
+    if (state == NULL || !strobe_own_compare_exchange64(&state->busy_slot, state->idle, slot)) return;
     while (state->depth > 0 && state->frames[state->depth - 1].slot == slot) {
         struct strobe_totals* totals = state->frames[state->depth - 1].totals;
         strobe_frame_drop(state);
@@ -163,6 +163,8 @@ static void strobe_observe_caller(uint64_t* registers) {
         totals->unwound--;
         totals->exits_missed++;
     }
+    STROBE_COMPILER_BARRIER();
+    state->busy_slot = state->idle;
 }
 
 /* SIGABRT itself is left alone: abort sets its action, and raises it, past any observer. */
@@ -183,8 +185,11 @@ static void strobe_observe_raise(uint64_t* registers) {
    show that. */
 static void strobe_go_on_at(uint64_t sp) {
     struct strobe_thread_state* state = strobe_recorder.control->alive ? strobe_thread_known(&strobe_recorder) : NULL;
-    if (state == NULL || state->busy_slot != 0 || state->idle != 0 || !STROBE_ON_OWN_STACK(state, sp)) return;
+    if (state == NULL || !STROBE_ON_OWN_STACK(state, sp) || !strobe_own_compare_exchange64(&state->busy_slot, 0, sp))
+        return;
     strobe_frames_leave(state, sp);
+    STROBE_COMPILER_BARRIER();
+    state->busy_slot = state->idle;
 }
 
 /* glibc's jmp_buf. Of another C library it leads to no stack. */

@@ -129,6 +129,20 @@ def test_coroutines_that_a_handler_preempts_go_on_right(
         assert process.returncode == 0
 
 
+@scenario
+def test_a_program_that_signals_interrupt_all_the_time(manager: SessionManager, build_program: Build) -> None:
+    """A stop for a signal clears the request to stop that Frida is waiting for."""
+    with attached_program(build_program("blocks_in_contexts", "-O1", "-DEVERY_NS=25000")) as process:
+        for _ in rounds(24):
+            session = attach(manager, process.pid)
+            wait_until(partial(has_called, session, "take", called(session, "take")), "calls", 60)
+            session.stop()
+            assert session.failures == ()
+        process.send_signal(signal.SIGUSR1)
+        assert process.communicate(timeout=60) == ("right\n", None)
+        assert process.returncode == 0
+
+
 def test_nothing_of_ended_sessions_stays_mapped(manager: SessionManager, running: subprocess.Popen[str]) -> None:
     """Nor grows: a segment is several MB, and a thread's state more than one."""
     most = 0

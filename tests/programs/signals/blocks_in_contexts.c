@@ -1,5 +1,6 @@
-/* A handler comes five thousand times a second and, at every other time, blocks SIGSEGV in the context that it returns
-   to: in the middle of what the thread does. The pointer leads nowhere, and nobody follows it. */
+/* A handler comes five thousand times a second, or every EVERY_NS, and, at every other time, blocks SIGSEGV in the
+   context that it returns to: in the middle of what the thread does. The pointer leads nowhere, and nobody follows it.
+ */
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <stdio.h>
@@ -9,6 +10,10 @@
 #include <ucontext.h>
 
 #include "told.h"
+
+#ifndef EVERY_NS
+#define EVERY_NS 200000
+#endif
 
 static const char* bad;
 
@@ -29,7 +34,7 @@ static void toggle(int signal, siginfo_t* information, void* context) {
 }
 
 int main(void) {
-    const struct itimerspec often = {{0, 200000}, {0, 200000}};
+    const struct itimerspec often = {{0, EVERY_NS}, {0, EVERY_NS}};
     struct sigevent event;
     struct sigaction action;
     timer_t timer;
