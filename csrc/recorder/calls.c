@@ -388,21 +388,25 @@ static STROBE_COLD int strobe_was_left(const struct strobe_recorder* recorder, c
     return STROBE_ON_OWN_STACK(state, busy) ? (uint64_t)slot >= busy : busy - start < bytes;
 }
 
+static STROBE_COLD int strobe_state_take_left(const struct strobe_recorder* recorder, struct strobe_thread_state* state,
+                                              const uint64_t* slot) {
+    uint64_t busy = *(const volatile uint64_t*)&state->busy_slot;
+    if (busy != state->idle && !strobe_was_left(recorder, state, busy, slot)) return 0;
+    return strobe_own_compare_exchange64(&state->busy_slot, busy, (uint64_t)slot);
+}
+
 /* Marks the state as in use. 0 where it is already: the recorder was at work with it when a signal handler called a
    traced function, or switched to another coroutine. Looked at and marked at once: a handler that comes in between may
    switch to a coroutine that takes it. */
-static int strobe_state_take(const struct strobe_recorder* recorder, struct strobe_thread_state* state,
-                             const uint64_t* slot) {
-    uint64_t busy = *(const volatile uint64_t*)&state->busy_slot;
-    if (STROBE_UNLIKELY(busy != state->idle) && !strobe_was_left(recorder, state, busy, slot)) return 0;
-    return strobe_own_compare_exchange64(&state->busy_slot, busy, (uint64_t)slot);
-}
+#define STROBE_STATE_TAKE(recorder, state, slot)                                            \
+    (strobe_own_compare_exchange64(&(state)->busy_slot, (state)->idle, (uint64_t)(slot)) || \
+     strobe_state_take_left(recorder, state, slot))
 
 /* With a state that has been taken: where its session has ended meanwhile, its chunk is nobody's. */
 static uint64_t strobe_enter_with(struct strobe_recorder* recorder, struct strobe_thread_state* state,
                                   uint32_t function, uint64_t* slot, const uint64_t* registers, uint64_t resume) {
     uint64_t stub = 0;
-    if (STROBE_UNLIKELY(strobe_state_is_retired(state))) {
+    if (STROBE_UNLIKELY(STROBE_STATE_IS_RETIRED(state))) {
         state->busy_slot = state->idle;
         return 0;
     }
@@ -430,7 +434,7 @@ static STROBE_COLD uint64_t strobe_enter_beginning(struct strobe_recorder* recor
         strobe_signals_release(&held);
         return 0;
     }
-    while (state != NULL && !(is_taken = strobe_state_take(recorder, state, slot)) && !state->runs_script)
+    while (state != NULL && !(is_taken = STROBE_STATE_TAKE(recorder, state, slot)) && !state->runs_script)
         state = level++ < STROBE_NESTED_STATES ? strobe_thread_nested(recorder, state, &held) : NULL;
     if (is_taken)
         stub = strobe_enter_with(recorder, state, function, slot, registers, resume);
@@ -446,7 +450,7 @@ uint64_t strobe_enter(struct strobe_recorder* recorder, uint32_t function, uint6
     if (!recorder->control->alive || !(recorder->plans[function].flags & STROBE_PLAN_ENABLED)) return 0;
     if (STROBE_UNLIKELY(recorder->control->loading_thread != 0) && strobe_call_is_agents(recorder, slot)) return 0;
     state = strobe_thread_open(recorder);
-    if (STROBE_UNLIKELY(state == NULL || !strobe_state_take(recorder, state, slot)))
+    if (STROBE_UNLIKELY(state == NULL || !STROBE_STATE_TAKE(recorder, state, slot)))
         return strobe_enter_beginning(recorder, function, slot, registers, resume);
     return strobe_enter_with(recorder, state, function, slot, registers, resume);
 }
@@ -458,7 +462,7 @@ void strobe_site(struct strobe_recorder* recorder, uint32_t function, const uint
         if (!recorder->control->alive) return;
         if (!(recorder->plans[function].flags & STROBE_PLAN_ENABLED)) continue;
         state = strobe_thread_open(recorder);
-        if (STROBE_UNLIKELY(state == NULL || !strobe_state_take(recorder, state, slot)))
+        if (STROBE_UNLIKELY(state == NULL || !STROBE_STATE_TAKE(recorder, state, slot)))
             strobe_enter_beginning(recorder, function, slot, registers, 0);
         else
             strobe_enter_with(recorder, state, function, slot, registers, 0);
@@ -523,7 +527,7 @@ static void strobe_record_return(struct strobe_recorder* recorder, struct strobe
     uint64_t ticks, duration;
     struct strobe_totals* totals = frame->totals;
     /* a call of an ended session, which this thread had not quite begun when it ended */
-    if (STROBE_UNLIKELY(strobe_state_is_retired(state))) return;
+    if (STROBE_UNLIKELY(STROBE_STATE_IS_RETIRED(state))) return;
     ticks = strobe_next_ticks(recorder, state);
     duration = ticks - frame->enter_ticks;
     if (state->depth > 0) frame[-1].callee_ticks += duration;
@@ -560,7 +564,7 @@ uint64_t strobe_exit(struct strobe_recorder* recorder, uint64_t frame_index, uin
         return strobe_return_of_dropped(state, depth, (uint64_t)slot);
     returned[0] = rax;
     returned[1] = rdx;
-    if (!strobe_state_take(recorder, state, slot)) return strobe_return_unrecorded(recorder, state, depth);
+    if (!STROBE_STATE_TAKE(recorder, state, slot)) return strobe_return_unrecorded(recorder, state, depth);
     STROBE_COMPILER_BARRIER();
     while (state->depth > depth + 1) strobe_frame_drop(state);
     state->depth = depth;

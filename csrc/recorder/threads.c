@@ -31,7 +31,6 @@ void strobe_signals_release(struct strobe_held_signals* held) {
 #define STROBE_DESTRUCTOR_ROUNDS 4
 #define STROBE_BEGINNING 1 /* busy_slot of a state that is being set up */
 #define STROBE_ENDED 2     /* busy_slot while nobody works with the state of a thread that has run its destructors */
-#define STROBE_RETIRED 3   /* busy_slot, and idle, of a state whose session has ended */
 #define STROBE_SHARED 4    /* busy_slot, and idle, where another task has this thread's control block, too */
 #define STROBE_NAME_FIRST_INTERVAL 4
 #define STROBE_NAME_LAST_INTERVAL 65536
@@ -117,8 +116,6 @@ static int strobe_state_take_stale(struct strobe_recorder* recorder, struct stro
     uint32_t tid = state->tid;
     return tid != 0 && strobe_thread_has_ended(recorder, state, tid) && strobe_compare_exchange32(&state->tid, tid, 0);
 }
-
-int strobe_state_is_retired(const struct strobe_thread_state* state) { return state->idle == STROBE_RETIRED; }
 
 /* Whether a retired state is thread `tid`'s own, and nothing that it has open can still return through a stub: what is
    above on the stack has been left. */

@@ -11,6 +11,8 @@ int strobe_call_on_own_stack(struct strobe_recorder* recorder, void (*function)(
 void strobe_own_stack_release(struct strobe_recorder* recorder);
 void strobe_tell_agent(struct strobe_recorder* recorder, void (*hook)(void*));
 
+#define STROBE_RETIRED 3 /* busy_slot, and idle, of a state whose session has ended */
+
 /* threads.c */
 /* Finds thread_slot, once the key is known. */
 void strobe_thread_slot_find(struct strobe_recorder* recorder);
@@ -50,7 +52,7 @@ int strobe_states_retire(struct strobe_recorder* recorder);
    was there before the call. */
 int strobe_threads_have_got_on(const struct strobe_recorder* recorder, uint64_t limit_ns);
 /* Its session has ended; what it has open may still return. */
-int strobe_state_is_retired(const struct strobe_thread_state* state);
+#define STROBE_STATE_IS_RETIRED(state) ((state)->idle == STROBE_RETIRED)
 void strobe_thread_read_name(struct strobe_recorder* recorder, struct strobe_thread_state* state);
 /* native/observed.c: whether the kernel still has our handler of faults. At a thread's first event, then ever less
  * often. */

@@ -102,7 +102,7 @@ void strobe_native_after_fork(void) {
     for (index = 0; index < recorder->states_used; index++) {
         struct strobe_thread_state* state = &recorder->states[index];
         if (state == own || (own != NULL && state == own->nested) || strobe_state_is_inherited(state) ||
-            (strobe_state_is_retired(state) && state->thread_pointer == strobe_thread_pointer())) {
+            (STROBE_STATE_IS_RETIRED(state) && state->thread_pointer == strobe_thread_pointer())) {
             if (state->stubs_written) strobe_state_inherit(state);
         } else {
             strobe_state_reclaim(recorder, state);

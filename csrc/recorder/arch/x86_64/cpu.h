@@ -84,15 +84,18 @@ static inline int strobe_compare_exchange64(uint64_t* target, uint64_t expected,
     return done;
 }
 
-/* The same where none but this thread changes it: one instruction, so that no signal comes in between. */
-static inline int strobe_own_compare_exchange64(uint64_t* target, uint64_t expected, uint64_t desired) {
-    uint8_t done;
-    __asm__ volatile("cmpxchgq %3, (%2); sete %0"
-                     : "=q"(done), "+a"(expected)
-                     : "r"(target), "r"(desired)
-                     : "memory", "cc");
-    return done;
-}
+/* The same where none but this thread changes it: one instruction, so that no signal comes in between. TinyCC inlines
+   no function, and each traced call comes by here twice. */
+#define strobe_own_compare_exchange64(target, expected, desired)    \
+    __extension__({                                                 \
+        uint8_t strobe_done;                                        \
+        uint64_t strobe_expected = (expected);                      \
+        __asm__ volatile("cmpxchgq %3, (%2); sete %0"               \
+                         : "=q"(strobe_done), "+a"(strobe_expected) \
+                         : "r"(target), "r"((uint64_t)(desired))    \
+                         : "memory", "cc");                         \
+        strobe_done;                                                \
+    })
 
 static inline uint64_t strobe_cycles(void) {
     uint32_t low, high;
