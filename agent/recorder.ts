@@ -49,6 +49,8 @@ export interface RecorderAnswer {
     left: LeftChange[];
     /** Why it is not the native form; empty when it is, or when the portable one was wanted. */
     reason: string;
+    /** The first number that this session gives to a function. */
+    firstFunction: number;
 }
 
 export class Recorder {
@@ -158,6 +160,7 @@ export class Recorder {
         this.answer = {
             form: library === null ? "portable" : "native", catchesReturns: catches() !== 0, interceptorWrites: INTERCEPTOR_WRITES,
             recorder: place.toString(), reason, left: this.codeChanges.left,
+            firstFunction: new NativeFunction(form.strobe_agent_first_function, "uint32", [])() as number,
         };
     }
 
@@ -314,7 +317,7 @@ function guarded(form: Record<string, NativePointer>, routine: NativePointer): N
 }
 
 function librarySymbols(handle: NativePointer): Record<string, NativePointer> {
-    const names = ["strobe_agent_begin", "strobe_agent_init", "strobe_agent_has_thread_key", "strobe_agent_add_unwinder",
+    const names = ["strobe_agent_begin", "strobe_agent_init", "strobe_agent_first_function", "strobe_agent_has_thread_key", "strobe_agent_add_unwinder",
         "strobe_agent_jumps",
         "strobe_agent_set_thread_key", "strobe_agent_set_captures", "strobe_agent_set_plans", "strobe_agent_set_flags",
         "strobe_agent_add_flags", "strobe_agent_store", "strobe_agent_store_bits", "strobe_agent_begin_stores",

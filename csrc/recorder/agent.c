@@ -217,13 +217,23 @@ void strobe_agent_set_captures(uint32_t first, uint32_t count, const struct stro
     for (index = 0; index < count; index++) strobe_recorder.captures[first + index] = captures[index];
 }
 
+/* The first number that this session gives to a function; after the last one comes 1 again. */
+uint32_t strobe_agent_first_function(void) { return strobe_recorder.first_function + 1; }
+
+static void strobe_note_given(struct strobe_recorder* recorder, uint32_t function) {
+    uint32_t ahead =
+        (function + STROBE_FUNCTION_CAPACITY - 2 - recorder->first_function) % (STROBE_FUNCTION_CAPACITY - 1);
+    if (ahead >= recorder->functions_given) recorder->functions_given = ahead + 1;
+}
+
 /* Of functions that are hooked, and of probes, before either has probes behind it. Their captures are there. */
 void strobe_agent_set_plans(uint32_t count, const uint32_t* functions, const struct strobe_function_plan* plans) {
     struct strobe_recorder* recorder = &strobe_recorder;
     uint32_t index;
     for (index = 0; index < count; index++) {
         const struct strobe_function_plan* wanted = &plans[index];
-        if (functions[index] >= STROBE_FUNCTION_CAPACITY) continue;
+        if (functions[index] >= STROBE_FUNCTION_CAPACITY || functions[index] == 0) continue;
+        strobe_note_given(recorder, functions[index]);
         recorder->probes[functions[index]].next = 0;
         recorder->plans[functions[index]].captures = wanted->captures;
         recorder->plans[functions[index]].enter_count = wanted->enter_count;

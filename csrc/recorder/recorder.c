@@ -84,7 +84,13 @@ void strobe_sleep_us(int64_t microseconds) {
     strobe_syscall(STROBE_SYS_NANOSLEEP, (int64_t)time, 0, 0, 0, 0, 0);
 }
 
-/* The next session numbers its functions anew; a thread may still be on its way to a trampoline of the one before. */
+/* A thread may still be on its way to a trampoline of the session before, or a suspended coroutine come to it at any
+   time: numbers go on after those of that session, and begin anew when there are no more. */
+static void strobe_functions_begin(struct strobe_recorder* recorder) {
+    recorder->first_function = (recorder->first_function + recorder->functions_given) % (STROBE_FUNCTION_CAPACITY - 1);
+    recorder->functions_given = 0;
+}
+
 static void strobe_probes_forget(struct strobe_recorder* recorder) {
     strobe_syscall(STROBE_SYS_MADVISE, (int64_t)recorder->probes,
                    (int64_t)(STROBE_FUNCTION_CAPACITY * sizeof(struct strobe_probe)), STROBE_MADV_DONTNEED, 0, 0, 0);
@@ -126,6 +132,7 @@ int64_t strobe_recorder_init(struct strobe_recorder* recorder, uint8_t* segment)
         strobe_unwind_table_write(recorder);
     }
     recorder->recipe_steps_used = recorder->extras_used = 0;
+    strobe_functions_begin(recorder);
     strobe_probes_forget(recorder);
     recorder->script = NULL;
     recorder->libraries_changed = NULL;

@@ -206,7 +206,9 @@ struct strobe_recorder {
     uint8_t* stubs;                  /* as many stubs of STROBE_STUB_BYTES, then the common return path */
     uint32_t return_path_pops;       /* where in the return path the registers are restored */
     uint32_t return_path_bytes;
-    uint8_t* unwind_table; /* .eh_frame for all stubs, to be given to __register_frame */
+    uint8_t* unwind_table;    /* .eh_frame for all stubs, to be given to __register_frame */
+    uint32_t first_function;  /* strobe_agent_first_function */
+    uint32_t functions_given; /* how many numbers of functions this session has, from that one on */
     uint64_t start_ticks;
     uint64_t ns_per_tick; /* the bits of a double */
     uint64_t ticks_apart; /* events of a thread are so far from each other at least: each has a moment of its own */

@@ -27,12 +27,15 @@ class _Meaning(NamedTuple):
 
 
 class FunctionIds:
-    """Those of one session, from 1. Events keep theirs, so one that is free again is given to the same function of the
-    same file alone: a library that is loaded again and again needs no more of them. Likewise one of a removed probe is
-    given to a probe of the same label at the same instruction, as long as nothing was recorded with it."""
+    """Those of one session. They go on after those of the sessions before in the same process, as a suspended coroutine
+    may come to a trampoline of these at any time; the one after the last is 1. Events keep theirs, so one that is free
+    again is given to the same function of the same file alone: a library that is loaded again and again needs no more
+    of them. Likewise one of a removed probe is given to a probe of the same label at the same instruction, as long as
+    nothing was recorded with it."""
 
-    def __init__(self) -> None:
-        self._next = 1
+    def __init__(self, first: int = 1) -> None:
+        self._first = first
+        self._given = 0
         self._free: dict[_Meaning, list[int]] = {}
         self._removed: dict[_Meaning, int] = {}  # of probes, whatever their generation
         self._taken: dict[int, list[tuple[_Meaning, int]]] = {}  # by base of the module
@@ -54,8 +57,9 @@ class FunctionIds:
                 number = again[index]
             elif free:
                 number = free.pop()
-            elif self._next <= LAST:
-                number, self._next = self._next, self._next + 1
+            elif self._given < LAST:
+                number = (self._first - 1 + self._given) % LAST + 1
+                self._given += 1
             else:
                 number = 0
             if number:

@@ -88,7 +88,7 @@ class Hooks:
         self._link_bases: dict[str, int] = {}
         self.modules = Modules(target.pid, resolver, target.read_memory, is_going)
         self.callers = Callers(target, resolver)
-        self.ids = FunctionIds()
+        self.ids = FunctionIds(target.setup.first_function)
         self.extras = Extras(
             store.get_session(session_id).project_root,
             self._send_extras,

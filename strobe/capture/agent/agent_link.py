@@ -82,6 +82,7 @@ class Setup:
     """`form`: which form of the recorder is in use. `catches_returns`: False where the CPU forbids replacing return
     addresses (shadow stack), so that only entries are recorded. `reason`: why it is not the native form.
     `recorder`: address of its struct strobe_recorder. `left`: to be taken back before anything is hooked.
+    `first_function`: the first number of a function that this session gives.
     `interceptor_writes`: Frida writes the hooks while threads run, so it may only do so before any does."""
 
     form: str
@@ -90,6 +91,7 @@ class Setup:
     interceptor_writes: bool = False
     recorder: int = 0
     left: tuple[LeftChange, ...] = ()
+    first_function: int = 1
 
 
 class AgentLink:
@@ -141,7 +143,8 @@ class AgentLink:
             for item in answer["left"]
         )
         form, catches_returns, reason = answer["form"], answer["catchesReturns"], answer["reason"]
-        return Setup(form, catches_returns, reason, self._interceptor_writes, recorder, left)
+        first = int(answer["firstFunction"])
+        return Setup(form, catches_returns, reason, self._interceptor_writes, recorder, left, first)
 
     def change_process(self) -> None:
         """The code that is changed whatever is traced (agent/process_hooks.ts)."""

@@ -59,8 +59,8 @@ def attached_program(path: Path) -> Iterator[subprocess.Popen[str]]:
         processes.end(process)
 
 
-def attach(manager: SessionManager, pid: int) -> Session:
-    return manager.launch(LaunchSpec("", pid=pid, project_root=str(PROGRAMS)), TraceRequest(["*"], sampling="off"))
+def attach(manager: SessionManager, pid: int, pattern: str = "*") -> Session:
+    return manager.launch(LaunchSpec("", pid=pid, project_root=str(PROGRAMS)), TraceRequest([pattern], sampling="off"))
 
 
 def ends_well(process: subprocess.Popen[str]) -> None:
@@ -127,6 +127,24 @@ def test_coroutines_that_a_handler_preempts_go_on_right(
         process.send_signal(signal.SIGUSR1)
         assert process.communicate(timeout=60) == ("right\n", None)
         assert process.returncode == 0
+
+
+def test_a_trampoline_of_an_ended_session_counts_for_no_function_of_the_next(
+    manager: SessionManager, build_program: Build
+) -> None:
+    """Suspended coroutines go on in it."""
+    with attached_program(build_program("suspends", "-O1")) as process:
+        assert process.stdout is not None
+        session = attach(manager, process.pid, "leaf")
+        process.send_signal(signal.SIGUSR1)
+        assert process.stdout.readline() == "suspended\n"
+        session.stop()
+        session = attach(manager, process.pid, "never")
+        process.send_signal(signal.SIGUSR1)
+        assert process.communicate(timeout=60) == ("right\n", None)
+        assert process.returncode == 0
+        assert status(session) == 0
+        assert called(session, "never") == 0
 
 
 @scenario
