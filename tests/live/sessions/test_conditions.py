@@ -259,6 +259,29 @@ def test_ctrl_c_within_an_import(build_program: Callable[..., Path], command: st
     assert (result.returncode, result.stderr.strip()) == (expected, "")
 
 
+# Python drops what is raised in a finalizer
+IN_A_FINALIZER = """
+import os, sys, time
+from strobe.cli import interrupts
+class Ended:
+    def __del__(self):
+        os.kill(os.getpid(), int(sys.argv[1]))
+with interrupts.raised():
+    Ended()
+    time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "expected"), [(signal.SIGINT, -signal.SIGINT), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
+def test_a_signal_within_a_finalizer_ends_the_command(number: signal.Signals, expected: int) -> None:
+    command = [sys.executable, "-c", IN_A_FINALIZER, str(int(number))]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
+    assert result.returncode == expected
+    assert "Exception ignored" not in result.stderr
+
+
 def test_a_tool_that_finds_no_room_answers_with_an_error(strobe_home: Path, build_program: Callable[..., Path]) -> None:
     folder = str(Path(__file__).parents[2] / "programs")
     launch: dict[str, Any] = {"command": str(build_program("exits")), "args": ["return", "0"], "projectRoot": folder}
