@@ -37,23 +37,32 @@ uint32_t strobe_agent_entry_guard(uint8_t* memory) {
 }
 
 /* What the portable form observes of the C library, whatever is traced: what filters system calls, gives up the clock
-   or fills pages itself (restrictions.c). NULL where there are no more. */
+   or fills pages itself (restrictions.c), and the loader's functions that ask whose code calls them. */
+#define STROBE_OBSERVED_PRCTL 0
+#define STROBE_OBSERVED_SYSCALL 1
+#define STROBE_OBSERVED 6
+
+/* NULL where there are no more. */
 const char* strobe_portable_observed_name(uint32_t number) {
-    return number == 0 ? "prctl" : number == 1 ? "syscall" : NULL;
+    static const char* const names[STROBE_OBSERVED] = {"prctl", "syscall", "dlsym", "dlvsym", "dlopen", "dlmopen"};
+    return number < STROBE_OBSERVED ? names[number] : NULL;
 }
 
 /* A strobe_enter_function. syscall(number, ...) has a system call's arguments one register further. */
 static uint64_t strobe_portable_observe(struct strobe_recorder* recorder, uint32_t function, uint64_t* slot,
                                         const uint64_t* registers, uint64_t resume) {
-    (void)recorder;
-    (void)slot;
     (void)resume;
-    if (function == 0) strobe_observe_prctl((uint32_t)registers[0], registers[1], registers[2]);
-    if (function == 1 && registers[0] == STROBE_SYS_PRCTL)
+    if (function == STROBE_OBSERVED_PRCTL) {
+        strobe_observe_prctl((uint32_t)registers[0], registers[1], registers[2]);
+    } else if (function != STROBE_OBSERVED_SYSCALL) {
+        strobe_caller_restore(recorder, (uint64_t)slot);
+    } else if (registers[0] == STROBE_SYS_PRCTL) {
         strobe_observe_prctl((uint32_t)registers[1], registers[2], registers[3]);
-    if (function == 1 && registers[0] == STROBE_SYS_SECCOMP)
+    } else if (registers[0] == STROBE_SYS_SECCOMP) {
         strobe_observe_seccomp((uint32_t)registers[1], registers[3]);
-    if (function == 1 && registers[0] == STROBE_SYS_USERFAULTFD) strobe_observe_userfaultfd();
+    } else if (registers[0] == STROBE_SYS_USERFAULTFD) {
+        strobe_observe_userfaultfd();
+    }
     return 0;
 }
 

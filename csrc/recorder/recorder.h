@@ -385,6 +385,10 @@ void strobe_returns_record(struct strobe_recorder* recorder, struct strobe_threa
 void strobe_frame_drop(struct strobe_thread_state* state);
 /* The same of all whose slots lie below `sp`, on the thread's own stack, which goes on there. The state is taken. */
 void strobe_frames_leave(struct strobe_thread_state* state, uint64_t sp);
+/* A function of the loader's begins, which asks whose code calls it, and takes the return address for that. A traced
+   function that jumped there has a stub in its place (return dlsym(RTLD_NEXT, name)), and no library has that: it gets
+   its own back, and its return is not caught. */
+void strobe_caller_restore(const struct strobe_recorder* recorder, uint64_t slot);
 /* The stub of frame `depth` is running, interrupted by a handler: it has put its number where it stood itself. */
 int strobe_is_returning(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
                         uint32_t depth);

@@ -149,22 +149,8 @@ static void strobe_observe_prlimit(uint64_t* registers) {
 }
 static void strobe_observe_syscall_call(uint64_t* registers) { strobe_observe_syscall(registers); }
 
-/* The loader asks whose code calls it, for which it takes the return address. A traced function that jumps here has a
-   stub in its place (return dlsym(RTLD_NEXT, name)), and no library has that: it gets its own back, and its return is
-   not caught. */
 static void strobe_observe_caller(uint64_t* registers) {
-    uint64_t slot = (uint64_t)(registers + STROBE_RETURN_ADDRESS);
-    struct strobe_thread_state* state = strobe_recorder.control->alive ? strobe_thread_known(&strobe_recorder) : NULL;
-    if (state == NULL || !strobe_own_compare_exchange64(&state->busy_slot, state->idle, slot)) return;
-    while (state->depth > 0 && state->frames[state->depth - 1].slot == slot) {
-        struct strobe_totals* totals = state->frames[state->depth - 1].totals;
-        strobe_frame_drop(state);
-        if (totals == NULL) continue;
-        totals->unwound--;
-        totals->exits_missed++;
-    }
-    STROBE_COMPILER_BARRIER();
-    state->busy_slot = state->idle;
+    strobe_caller_restore(&strobe_recorder, (uint64_t)(registers + STROBE_RETURN_ADDRESS));
 }
 
 /* SIGABRT itself is left alone: abort sets its action, and raises it, past any observer. */

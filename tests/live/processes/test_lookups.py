@@ -3,9 +3,16 @@ of them are answered as they are untraced."""
 
 from __future__ import annotations
 
+import pytest
+from support.differential import NATIVE, PORTABLE
 from support.sessions import Build, Launch, outcome, totals, untraced
 
 FUNCTIONS = ["next", "next_of_version", "opened", "opened_apart"]
+
+
+@pytest.fixture(autouse=True, params=[NATIVE, PORTABLE])
+def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STROBE_RECORDER", request.param)
 
 
 def test_a_traced_function_jumps_to_the_loader(launch: Launch, build_program: Build) -> None:
