@@ -21,8 +21,12 @@ const ATTRIBUTES_BYTES = 64; // pthread_attr_t
 const SIGNAL_SET_BYTES = 128; // sigset_t
 const PR_SET_PTRACER = 0x59616d61;
 
+const glibc = Module.findGlobalExportByName("gnu_get_libc_version"); // nobody interposes it
+const library = glibc === null ? null : Process.findModuleByAddress(glibc);
+
+/** Of the C library, where it has it: a program may have a function of that name that does something else. */
 export function globalExport(name: string): NativePointer {
-    return Module.getGlobalExportByName(name);
+    return library?.findExportByName(name) ?? Module.getGlobalExportByName(name);
 }
 
 const open_ = new NativeFunction(globalExport("open"), "int", ["pointer", "int"]);

@@ -452,10 +452,14 @@ class InjectionGuard:
 
     `library`: the file of Frida. `limit_ms`: for reaching that point; 0 where none is needed, as Frida removes what is
     left of an agent. `is_fridas`: Frida has started the program, and waits for its end; that of any other child of this
-    process is left for who waits for it. RuntimeError where Frida calls ptrace in an unknown way.
+    process is left for who waits for it. `binds_apart`: the agent is to find its functions in its own libraries first,
+    and of a program that Frida has started nothing else is done. RuntimeError where Frida calls ptrace in an unknown
+    way.
     """
 
-    def __init__(self, process: int, library: str, limit_ms: int, is_fridas: bool) -> None: ...
+    def __init__(
+        self, process: int, library: str, limit_ms: int, is_fridas: bool, binds_apart: bool = False
+    ) -> None: ...
     def end(self) -> None:
         """The program's threads stand still since the agent was loaded, and still do."""
 

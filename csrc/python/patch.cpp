@@ -77,11 +77,12 @@ void add_patch(py::module_& module) {
     module.def("detach_by", &strobe::detach_by, py::arg("tracer"), py::arg("thread"),
                py::call_guard<py::gil_scoped_release>());
     py::class_<strobe::InjectionGuard>(module, "InjectionGuard")
-        .def(py::init([](pid_t process, const std::string& library, int limit_ms, bool is_fridas) {
+        .def(py::init([](pid_t process, const std::string& library, int limit_ms, bool is_fridas, bool binds_apart) {
                  return std::make_unique<strobe::InjectionGuard>(process, library, std::chrono::milliseconds(limit_ms),
-                                                                 is_fridas);
+                                                                 is_fridas, binds_apart);
              }),
-             py::arg("process"), py::arg("library"), py::arg("limit_ms"), py::arg("is_fridas"))
+             py::arg("process"), py::arg("library"), py::arg("limit_ms"), py::arg("is_fridas"),
+             py::arg("binds_apart") = false)
         .def("end", &strobe::InjectionGuard::end)
         .def("hold_threads", &strobe::InjectionGuard::hold_threads, py::arg("threads"),
              py::call_guard<py::gil_scoped_release>())

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -28,6 +29,7 @@
 #include "patch/injection/clock.h"
 #include "patch/injection/imports.h"
 #include "patch/injection/safe_point.h"
+#include "patch/target/process_memory.h"
 #include "patch/target/program_identity.h"
 #include "patch/target/task_state.h"
 #include "patch/target/tracer.h"
@@ -38,6 +40,8 @@ namespace strobe {
 // Used by the thread of Frida that traces the process, but for `refusal`.
 struct InjectionGuard::Injection {
     std::chrono::milliseconds limit{};
+    bool binds_apart = false;  // as the constructor has it
+    bool is_start = false;     // of a program that Frida has started, and that stands: no more than that is to be done
     std::shared_ptr<const ProgramIdentity> program;  // from before Frida looks at the process
     std::atomic<int> refusal{0};
     bool is_taken = false;            // the thread stands at a safe point
@@ -228,11 +232,39 @@ void hold_others(Injection& injection, pid_t main_thread) {
     }
 }
 
+// What Frida's loader is called with, as words: among them where its table of functions of the C library lies, in which
+// the flags for dlopen follow that function (FridaLoaderContext and FridaLibcApi of frida-core).
+constexpr std::size_t kContextWords = 8, kFunctionWords = 16, kFlagsWord = 14;
+constexpr std::uint64_t kMostFlags = 0xffff;
+constexpr std::uint64_t kDeepBind = 8;  // RTLD_DEEPBIND of glibc
+
+// The agent takes its functions from its own libraries first, not from the program, which may have others of that name.
+bool bind_apart(pid_t process, std::uint64_t context) {
+    const ProcessMemory memory(process);
+    std::array<std::uint64_t, kContextWords> words{};
+    if (memory.read(context, words.data(), sizeof words) != sizeof words) return false;
+    for (const std::uint64_t table : words) {
+        std::array<std::uint64_t, kFunctionWords> functions{};
+        if (memory.read(table, functions.data(), sizeof functions) != sizeof functions) continue;
+        const auto is_flags = [](std::uint64_t word) { return word != 0 && word <= kMostFlags; };
+        const auto is_address = [](std::uint64_t word) { return word > kMostFlags; };
+        std::uint64_t& flags = functions.at(kFlagsWord);
+        if (!is_flags(flags) || std::count_if(functions.begin(), functions.end(), is_address) != kFunctionWords - 1)
+            continue;
+        flags |= kDeepBind;
+        memory.write(table + kFlagsWord * sizeof flags, &flags, sizeof flags);
+        return true;
+    }
+    return false;
+}
+
 // Frida has the thread call mmap, then what it has written there, once or more, and then the loader, which it writes to
 // the same place; at last, where it gives up, munmap of that place.
 bool removes_loader(Injection& injection, pid_t thread, const user_regs_struct& registers) {
     if (registers.rip == injection.called) {
         if (!std::exchange(injection.is_launched, true)) {
+            if (injection.binds_apart && !bind_apart(thread, registers.rdi)) return true;
+            if (injection.is_start) return false;
             note_loader(injection, thread);
             hold_others(injection, thread);
         }
@@ -333,6 +365,11 @@ long guarded(Injection& injection, enum __ptrace_request request, pid_t thread, 
     const bool is_end =
         writes && registers != nullptr && registers->rip == injection.pc && registers->rsp == injection.stack;
     const bool is_call = writes && registers != nullptr && !is_end;
+    if (injection.is_start) {
+        const bool is_refused = is_call && !injection.is_launched && removes_loader(injection, thread, *registers);
+        errno = is_refused ? EBUSY : 0;
+        return is_refused ? -1 : passed_on(request, thread, address, data);
+    }
     if (is_call && is_of_another_program(&injection, thread, *registers)) {
         errno = injection.refusal = EBUSY;
         return -1;
@@ -428,9 +465,11 @@ pid_t guarded_waitpid(pid_t process, int* status, int options) {
 }  // namespace
 
 InjectionGuard::InjectionGuard(pid_t process, const std::string& library, std::chrono::milliseconds limit,
-                               bool is_fridas)
+                               bool is_fridas, bool binds_apart)
     : process_(process), injection_(std::make_shared<Injection>()) {
     injection_->limit = limit;
+    injection_->binds_apart = binds_apart;
+    injection_->is_start = injection_->is_released = is_fridas && binds_apart;
     if (!is_fridas) remember_running(process);
     injection_->program = is_fridas ? std::make_shared<const ProgramIdentity>(process) : program_of(process);
     if (!replace_import(library, "ptrace", reinterpret_cast<void*>(&guarded_ptrace))) {
@@ -450,7 +489,7 @@ void InjectionGuard::end() {
 
 #else
 
-InjectionGuard::InjectionGuard(pid_t process, const std::string&, std::chrono::milliseconds, bool)
+InjectionGuard::InjectionGuard(pid_t process, const std::string&, std::chrono::milliseconds, bool, bool)
     : process_(process), injection_(std::make_shared<Injection>()) {}
 
 void InjectionGuard::end() {}

@@ -26,7 +26,10 @@ class InjectionGuard {
     // `limit`: for reaching a safe point; Frida does nothing else meanwhile. 0: none is needed, as Frida removes what
     // is left of an agent, for which the thread makes one system call. `is_fridas`: Frida has started the program, and
     // waits for its end. That of any other child of this process is left for who waits for it, from now on.
-    InjectionGuard(pid_t process, const std::string& library, std::chrono::milliseconds limit, bool is_fridas);
+    // `binds_apart`: the agent is to find its functions in its own libraries first; of a program that Frida has started
+    // nothing else is done then.
+    InjectionGuard(pid_t process, const std::string& library, std::chrono::milliseconds limit, bool is_fridas,
+                   bool binds_apart);
     InjectionGuard(const InjectionGuard&) = delete;
     InjectionGuard& operator=(const InjectionGuard&) = delete;
     ~InjectionGuard();

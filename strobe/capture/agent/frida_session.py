@@ -16,6 +16,7 @@ from strobe.capture.agent.agent_socket import AgentSocket
 from strobe.capture.agent.device import FRIDA_ERRORS, ROUTER
 from strobe.capture.agent.failed_attach import AttachAttempt
 from strobe.capture.agent.frida_import import frida
+from strobe.capture.agent.libc_names import has_names_of_libc
 from strobe.capture.agent.uninjection import Injection
 from strobe.capture.attachable import ATTACH_S, agent_count, has_agent, is_blocked, refused
 from strobe.errors import failure
@@ -144,16 +145,23 @@ class FridaSession:
         return self._attach_safely() if self._goes_on else self._attach_once()
 
     def _attach_once(self) -> Any:
+        with contextlib.ExitStack() as ends:
+            if not self._goes_on and has_names_of_libc(self._pid):
+                ends.callback(_guard(self._pid, 0, True, True).end)
+            return self._attach_within_limit()
+
+    def _attach_within_limit(self) -> Any:
         with _cancelled_after(ATTACH_S):  # of each look alone: a busy machine has more of them than fit into that
             return self._device.attach(self._pid, **_LEFT_OUT)
 
     def _attach_safely(self) -> Any:
         """Into a program that runs. Frida has its main thread call functions of the C library where it stands."""
         began, waited = time.monotonic(), task_status.waited_for_cpu(self._pid)
+        binds_apart = has_names_of_libc(self._pid)
         looks = 0
         while True:
             looks += 1
-            self._guard = _guard(self._pid, _LOOKING_MS, False)
+            self._guard = _guard(self._pid, _LOOKING_MS, False, binds_apart)
             self._injection = Injection(self._pid)
             try:
                 with AttachAttempt(self._pid), self._released_on_failure():
@@ -214,5 +222,5 @@ def _cancelled_after(seconds: float) -> Iterator[None]:
         timer.cancel()
 
 
-def _guard(pid: int, looking_ms: int, is_fridas: bool) -> _core.InjectionGuard:
-    return _core.InjectionGuard(pid, frida._frida.__file__, looking_ms, is_fridas)
+def _guard(pid: int, looking_ms: int, is_fridas: bool, binds_apart: bool = False) -> _core.InjectionGuard:
+    return _core.InjectionGuard(pid, frida._frida.__file__, looking_ms, is_fridas, binds_apart)
