@@ -120,9 +120,8 @@ class LiveSession(Session):
         if found := start_warnings(target):
             self._store.add_warnings(self.id, found)
         threads.start(f"strobe-modules-{target.pid}", self._follow_modules, self._later_failed)
-        follow = self._confirmation.follow
         failed = partial(self.on_failure, "looking at the hooks again and again")
-        threads.start(f"strobe-confirm-{target.pid}", lambda: follow(self._exited), failed)
+        threads.start(f"strobe-confirm-{target.pid}", partial(self._confirmation.follow, self._exited), failed)
         self._begun.set()
 
     @property
@@ -156,6 +155,10 @@ class LiveSession(Session):
 
     def confirm(self) -> None:
         self._confirmation.look()
+
+    def settle_output(self, wanted: EventFilter) -> None:
+        if self._source is not None:
+            self._source.settle(wanted)
 
     def written_until(self, moment: int) -> int:
         if self._source is None:  # not begun

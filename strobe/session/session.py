@@ -58,7 +58,8 @@ class Session:
         self.id = record.id
         self._store = store
         self._on_end = on_end
-        self.timeline = Timeline(store, record.id, record.segment_path, self.written_until, self.confirm)
+        looks = (self.written_until, self.confirm, self.settle_output)
+        self.timeline = Timeline(store, record.id, record.segment_path, *looks)
         self._making = threading.Lock()
         self._making_stacks = threading.Lock()
         self._reader: VariableReader | None = None
@@ -155,7 +156,7 @@ class Session:
     def _asked(self, wanted: EventFilter) -> EventPage:
         from strobe.session.questions import Question
 
-        reader, until = self.timeline.reading()
+        reader, until = self.timeline.reading(wanted)
         question = Question(reader, wanted, self._filled, self._labels())
         found = question.page(until)
         reader.check_whole()
@@ -185,7 +186,7 @@ class Session:
         Timeline.query."""
         from strobe.session.questions import Question, group_expression
 
-        reader, until = self.timeline.reading()
+        reader, until = self.timeline.reading(wanted)
         asked = replace(wanted, select=tuple(map(group_expression, expressions)), limit=1, offset=0)
         question = Question(reader, asked, self._filled, self._labels())
         groups, found = question.groups(until)
@@ -202,7 +203,7 @@ class Session:
         from strobe.session.questions import Question
         from strobe.session.questions.joining import joined
 
-        reader, until = self.timeline.reading()
+        reader, until = self.timeline.reading(wanted)
         found = joined(lambda one: Question(reader, one, self._filled, self._labels()), wanted, join, until)
         reader.check_whole()
         if not found.candidates:
@@ -230,7 +231,7 @@ class Session:
     def _side(self, wanted: EventFilter) -> Side:
         from strobe.session.questions.compare import Side
 
-        reader, until = self.timeline.reading()
+        reader, until = self.timeline.reading(wanted)
         return Side(reader, until, wanted, self._filled, self._labels())
 
     def history(self, wanted: EventFilter) -> tuple[list[Touched], Found]:
@@ -296,6 +297,10 @@ class Session:
         """Calls up to then are all recorded: `moment`, or an earlier one where a thread is in the middle of a record
         since. In ticks; seen where this process observes the program."""
         return moment
+
+    def settle_output(self, wanted: EventFilter) -> None:
+        """What was received of the output that the filter asks for is in events when this returns, lines without an
+        end, too."""
 
     def names_of(self, text: str) -> frozenset[str]:
         """Traced functions that a name or pattern matches, by other names of the same code as well."""

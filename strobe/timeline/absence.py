@@ -12,7 +12,7 @@ from typing import Any
 from strobe.dataclass import dataclass, field, replace
 from strobe.model import RECORDED_EVENTS, EventFilter, FunctionSymbol, Loss, TextMatch
 from strobe.timeline.coverage import Coverage, Window, coverage_of, window_of
-from strobe.timeline.host_absence import cut_lines, host_absence, is_asked, is_narrowed, listed
+from strobe.timeline.host_absence import doubts_of_output, host_absence, is_asked, is_narrowed, listed
 from strobe.timeline.reader import SessionReader
 from strobe.timeline.records import SessionRecord
 from strobe.timeline.selection import Selection, id_blob, select, text_test
@@ -82,8 +82,8 @@ def doubts_of(reader: SessionReader, wanted: EventFilter, selection: Selection, 
         doubts += _findings(reader, wanted, selection, loss, moment)[0].all_doubts
     if selection.hosts is not None and loss.unwritten:
         doubts.append(f"{_unwritten(loss)}.")
-    if selection.hosts is not None and (cut := cut_lines(reader, wanted)):
-        doubts.append(cut)
+    if selection.hosts is not None:
+        doubts += doubts_of_output(reader, wanted)
     return doubts
 
 

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from strobe.dataclass import replace
 from strobe.errors import command_names
-from strobe.model import EventFilter, EventType
+from strobe.model import EventFilter
 from strobe.timeline import snapshots
 from strobe.timeline.moments import NUMBER_MAX
-from strobe.timeline.output import IDLE_S, LINE_BYTES
+from strobe.timeline.output import IDLE_S, LINE_BYTES, STREAMS, asks_for_text, streams_of
 from strobe.timeline.polls import polls_of
 from strobe.timeline.reader import SessionReader
 from strobe.timeline.records import SessionRecord
 from strobe.timeline.selection import Selection
 
 _NAMES_SHOWN = 5
-_STREAMS: tuple[EventType, ...] = ("stdout", "stderr")
-_TEXT = "$text"
+_RECEIVED = " A line has the time when Strobe received it, which is a little after it was written."
 # an event of a stream that is no whole line, though another one follows
 _PIECES = """
     select 1 from host_events where session = ? and event_type = ? and substr(text, -1) <> x'0a' and number <
@@ -31,14 +31,14 @@ def host_absence(reader: SessionReader, wanted: EventFilter, selection: Selectio
     if kind == snapshots.EVENT_TYPE:
         return _snapshot_absence(reader, wanted, selection)
     if kind is None:
-        both = [host_absence(reader, replace(wanted, event_type=kind), selection) for kind in _STREAMS]
+        both = [host_absence(reader, replace(wanted, event_type=kind), selection) for kind in STREAMS]
         return " ".join(dict.fromkeys(both))
-    if kind in _STREAMS:
+    if kind in STREAMS:
         if not captures_output(reader.record()):
             return f"Nothing is known of {kind}: it is not captured in this session."
         scope = " that the other conditions select" if _has_conditions(wanted) else ""
-        if cut := cut_lines(reader, wanted):
-            return f"This does not prove that it was not written. No event of {kind} has it. {cut}"
+        if doubts := doubts_of_output(reader, wanted):
+            return f"This does not prove that it was not written. No event of {kind} has it. {' '.join(doubts)}"
         if kind in _open_streams(reader.record()):
             return (
                 f"Nothing was captured of {kind}{scope}. A process that the program had started still had it open when"
@@ -46,7 +46,8 @@ def host_absence(reader: SessionReader, wanted: EventFilter, selection: Selectio
             )
         return (
             f"All of {kind} is captured: the program has written nothing to it{scope}"
-            " (what it keeps in a buffer of its own appears when it flushes it)."
+            " (what it keeps in a buffer of its own appears when it flushes it; what it writes to a file that it has"
+            f" put in the place of {kind} is not captured).{_RECEIVED if _has_times(wanted) else ''}"
         )
     found = f"No {kind} event was recorded{' that the other conditions select' if _has_conditions(wanted) else ''}."
     if kind != "crash":
@@ -56,16 +57,32 @@ def host_absence(reader: SessionReader, wanted: EventFilter, selection: Selectio
     return f"{found} Crashes of its children are not reported."
 
 
-def cut_lines(reader: SessionReader, wanted: EventFilter) -> str | None:
+def doubts_of_output(reader: SessionReader, wanted: EventFilter) -> list[str]:
+    """Why more may have been written than there are events of, one sentence each; none where no output is asked for."""
+    if not streams_of(wanted):
+        return []
+    found = []
+    record = reader.record()
+    if record.status == "running" and record.owner_pid != os.getpid():
+        found.append(
+            f"Process {record.owner_pid} captures the output: lines of the last tenth of a second, and one that has no"
+            " end yet, are not known here."
+        )
+    if cut := _cut_lines(reader, wanted):
+        found.append(cut)
+    return found
+
+
+def _cut_lines(reader: SessionReader, wanted: EventFilter) -> str | None:
     """Why a text that was asked for may have been written, and is in no event; None where it is not so."""
-    if not wanted.text and _TEXT not in (wanted.where or ""):
+    if not asks_for_text(wanted):
         return None
-    streams = _STREAMS if wanted.event_type is None else (wanted.event_type,)
-    if not any(reader.rows(_PIECES, (reader.key, stream, reader.key, stream)) for stream in streams):
+    if not any(reader.rows(_PIECES, (reader.key, stream, reader.key, stream)) for stream in streams_of(wanted)):
         return None
     return (
         f"A line is in several events where the program wrote it in pieces more than {1000 * IDLE_S:.0f} ms apart, or "
-        f"is longer than {LINE_BYTES >> 10} KiB, as one here: a text that lies across two of them is in none."
+        f"had not ended it when this was asked, or where it is longer than {LINE_BYTES >> 10} KiB, as one here: a text"
+        " that lies across two of them is in none."
     )
 
 
@@ -120,6 +137,10 @@ def is_asked(wanted: EventFilter) -> bool:
     by_row = wanted.depth is not None or wanted.caller is not None or wanted.address is not None
     by_row = by_row or wanted.inside is not None
     return by_row or wanted.where is not None or bool(wanted.select)
+
+
+def _has_times(wanted: EventFilter) -> bool:
+    return any(item is not None for item in (wanted.time_from, wanted.time_to, wanted.after_event_id))
 
 
 def _has_conditions(wanted: EventFilter) -> bool:

@@ -2,25 +2,29 @@
 
 An event keeps its bytes exactly, line feed included; joined by number they are the output. A line longer than 64 KiB is
 cut there, never inside a UTF-8 sequence. What has no line feed yet (a prompt) becomes an event of its own after 100 ms
-without more output, and at the end.
+without more output of its stream, at the end, and where a question would else deny it.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Literal
 
 from strobe import threads
+from strobe.model import EventFilter
 from strobe.timeline.host_events import HostEvent
 from strobe.timeline.moments import host_number
 from strobe.timeline.store import Store
 
 LINE_BYTES = 64 << 10
 IDLE_S = 0.1
+_SETTLE_S = 0.3  # that a question waits for the end of a line
 
 Stream = Literal["stdout", "stderr"]
+STREAMS: tuple[Stream, ...] = ("stdout", "stderr")
+_TEXT = "$text"
 
 
 class HostEventSource:
@@ -33,8 +37,9 @@ class HostEventSource:
         self._now = now
         self._last = -1
         self._changed = threading.Condition()
-        self._partial: dict[str, bytes] = {"stdout": b"", "stderr": b""}
-        self._partial_since = 0.0
+        self._partial: dict[Stream, bytes] = {"stdout": b"", "stderr": b""}
+        self._partial_since: dict[Stream, float] = {"stdout": 0.0, "stderr": 0.0}
+        self._ended_lines: dict[Stream, int] = {"stdout": 0, "stderr": 0}
         self._closed = False
         self._thread: threading.Thread | None = None
 
@@ -45,9 +50,10 @@ class HostEventSource:
                 return
             lines, rest = split_lines(self._partial[stream] + data)
             self._partial[stream] = rest
-            self._partial_since = time.monotonic()
+            self._partial_since[stream] = time.monotonic()
             self._put([(stream, line) for line in lines])
-            if rest:
+            self._ended_lines[stream] += len(lines)
+            if rest or lines:
                 self._watch_partial()
 
     def event(self, event_type: str, text: str, thread_id: int = 0, thread_name: str = "") -> int | None:
@@ -58,12 +64,23 @@ class HostEventSource:
             self._put([(event_type, text.encode())], thread_id, thread_name)
             return host_number(self._last)
 
+    def settle(self, wanted: EventFilter) -> None:
+        """What was received before, of the streams that the filter asks for, is in events when this returns. A line
+        that has no end yet gets some time for it: a program may write its progress for as long as it runs."""
+        with self._changed:
+            waits = {stream: self._ended_lines[stream] for stream in streams_of(wanted) if self._partial[stream]}
+
+            def left() -> list[Stream]:
+                return [stream for stream, ended in waits.items() if self._ended_lines[stream] == ended]
+
+            self._changed.wait_for(lambda: not left(), timeout=_SETTLE_S)
+            self._end_partial(left())
+
     def close(self) -> None:
         """Ends the last lines. Everything given before is in the store's queue afterwards. May be called twice."""
         with self._changed:
             self._closed = True
-            self._end_partial()
-            self._changed.notify_all()
+            self._end_partial(list(self._partial))
 
     def _put(self, events: list[tuple[str, bytes]], thread_id: int = 0, thread_name: str = "") -> None:
         """Numbers grow, also where many lines share a moment."""
@@ -79,12 +96,16 @@ class HostEventSource:
         ]
         self._queue.put(rows)
 
-    def _end_partial(self) -> None:
-        self._put([(stream, text) for stream, text in self._partial.items() if text])
-        self._partial = {"stdout": b"", "stderr": b""}
+    def _end_partial(self, streams: Collection[Stream]) -> None:
+        ended = [stream for stream in streams if self._partial[stream]]
+        self._put([(stream, self._partial[stream]) for stream in ended])
+        for stream in ended:
+            self._partial[stream] = b""
+            self._ended_lines[stream] += 1
+        self._changed.notify_all()
 
     def _watch_partial(self) -> None:
-        if self._thread is None:
+        if self._thread is None and any(self._partial.values()):
             self._thread = threads.start("strobe-output-idle", self._end_idle_lines, self._stopped)
         self._changed.notify_all()
 
@@ -92,16 +113,28 @@ class HostEventSource:
         with self._changed:
             while not self._closed:
                 self._changed.wait_for(lambda: self._closed or any(self._partial.values()))
-                left = self._partial_since + IDLE_S - time.monotonic()
-                if left > 0:
-                    self._changed.wait(left)
-                else:
-                    self._end_partial()
+                before = time.monotonic() - IDLE_S
+                self._end_partial([stream for stream, since in self._partial_since.items() if since <= before])
+                open_since = [self._partial_since[stream] for stream, text in self._partial.items() if text]
+                if open_since:
+                    self._changed.wait(max(0.0, min(open_since) - before))
 
     def _stopped(self, _: BaseException) -> None:
         """Lines without an end wait for more output, or the end of all; the next one starts another thread."""
         with self._changed:
             self._thread = None
+
+
+def asks_for_text(wanted: EventFilter) -> bool:
+    """Whether a filter asks for lines by what they say."""
+    return bool(wanted.text) or _TEXT in (wanted.where or "")
+
+
+def streams_of(wanted: EventFilter) -> list[Stream]:
+    """Of which a filter asks for lines."""
+    if wanted.event_type is None:
+        return list(STREAMS) if asks_for_text(wanted) else []
+    return [stream for stream in STREAMS if stream == wanted.event_type]
 
 
 def split_lines(data: bytes) -> tuple[list[bytes], bytes]:

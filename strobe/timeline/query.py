@@ -48,6 +48,10 @@ def _nothing() -> None:
     """Nobody here can look at the program."""
 
 
+def _nothing_of(_: EventFilter) -> None:
+    """Nobody here captures the output."""
+
+
 def _same(moment: int) -> int:
     """Nobody here can see what threads are in the middle of."""
     return moment
@@ -63,12 +67,14 @@ class Timeline:
         segment_path: Path,
         written_until: Callable[[int], int] = _same,
         confirm: Callable[[], None] = _nothing,
+        settle_output: Callable[[EventFilter], None] = _nothing_of,
     ) -> None:
-        """`written_until`: as Session.written_until. `confirm`: as Session.confirm, called before it is said that
-        there are no events."""
+        """`written_until`, `settle_output`: as Session has them. `confirm`: as Session.confirm, called before it is
+        said that there are no events."""
         self._reader = SessionReader(store, session_id, segment_path)
         self._written_until = written_until
         self._confirm = confirm
+        self._settle_output = settle_output
 
     def close(self) -> None:
         """Closes the database and the segment."""
@@ -85,6 +91,7 @@ class Timeline:
         if page.total_count:
             return page
         wanted = _fixed(wanted, selection)
+        self._settle_output(wanted)
         moment = self._settled_moment()
         with self._reader.lock:  # no statement about absence is older than the page that it is about
             page, selection = self._page(wanted)
@@ -113,8 +120,11 @@ class Timeline:
         events = page_of(self._reader, selection, end - start, start)[0] if end > start else []
         return events[::-1], total
 
-    def reading(self) -> tuple[SessionReader, int]:
-        """For questions that look at events one by one: the reader, and the number up to which events are complete."""
+    def reading(self, *denied: EventFilter) -> tuple[SessionReader, int]:
+        """For questions that look at events one by one: the reader, and the number up to which events are complete.
+        `denied`: of what it may be said that there is none."""
+        for wanted in denied:
+            self._settle_output(wanted)
         until = self._settled_number()
         self._reader.store.flush()
         with self._reader.lock:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import apsw
 import pytest
+from support.wait import wait_until
 
 from strobe.errors import StrobeError
 from strobe.model import Capture, FunctionSymbol, Parameter, ValueKind, ValueType
@@ -178,6 +179,19 @@ def test_a_prompt_without_line_feed_becomes_an_event_on_its_own(store: Store) ->
     source.output("stdout", b"name? ")
     assert seen.wait(60)
     assert lines_of(store, record.id) == [b"name? "]
+    source.close()
+
+
+def test_a_prompt_does_not_wait_for_the_other_stream(store: Store) -> None:
+    record = store.add_session("/bin/app", None, 1000)
+    source = HostEventSource(store, record.id, 7, iter(range(1 << 30)).__next__)
+    source.output("stdout", b"name? ")
+
+    def is_there() -> bool:
+        source.output("stderr", b"working\n")
+        return b"name? " in lines_of(store, record.id)
+
+    wait_until(is_there, timeout=10)
     source.close()
 
 

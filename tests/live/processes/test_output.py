@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 
 import pytest
 from support.sessions import Build, Launch, all_events, outcome, text, untraced
+from support.wait import wait_until
 
 from strobe.model import EventFilter
 
 MEGABYTE = 1 << 20
+# for a minute, in one line
+DOTS = "i=0; while [ $i -lt 6000 ]; do printf .; [ $i != 20 ] || echo ready >&2; i=$((i+1)); sleep 0.01; done"
 
 
 def test_twenty_megabytes(launch: Launch, build_program: Build) -> None:
@@ -118,6 +123,30 @@ def test_a_text_that_lies_in_two_events(launch: Launch) -> None:
         )
         absence = cut.query(EventFilter(event_type=kind, text="needle")).absence or ""
         assert absence.startswith("This does not prove that it was not written. No event of stdout has it. "), absence
+
+
+def test_a_line_that_has_no_end_yet_is_not_denied(launch: Launch) -> None:
+    """A program may write its progress for as long as it runs."""
+    for asked in (
+        EventFilter(event_type="stdout"),
+        EventFilter(text="..."),
+        EventFilter(where='$text contains "..."'),
+    ):
+        session = launch("sh", "-c", DOTS)
+        wait_until(lambda session=session: text(session, "stderr") == "ready\n")
+        page = session.query(asked)
+        assert page.total_count, page.absence
+        session.stop()
+
+
+def test_output_of_another_process_s_session_is_not_denied(launch: Launch) -> None:
+    """What that one has not written down yet nobody else knows."""
+    session = launch("sh", "-c", DOTS)
+    wait_until(lambda: text(session, "stderr") == "ready\n")
+    asked = [sys.executable, "-m", "strobe", "query", session.id, "--type", "stdout"]
+    found = subprocess.run(asked, capture_output=True, text=True, timeout=60, check=False)
+    assert "This does not prove that it was not written." in found.stdout + found.stderr
+    assert f"Process {os.getpid()} captures the output" in found.stdout + found.stderr
 
 
 def test_a_child_that_crashes_is_not_denied(launch: Launch) -> None:
