@@ -68,7 +68,7 @@ PROBE = Record(
         "show": Array(
             items=Text(min_length=1, max_length=1000),
             description="values recorded: locals, arguments, this->m, globals, $rax; at a return $return, "
-            "$entry.m, $changed(*this); *(u64*)(p + 8), name[3], data[0..size] as a text; named: key = node->key",
+            "$entry.m, $changed(*this); *(u64*)(p + 8), data[0..size] as a text; named, for where, too: k = node->key",
             max_items=32,
         ),
         "return": Boolean(description="of ns::f: at its return, with values at entry"),
@@ -210,7 +210,7 @@ def probe_of(one: dict[str, Any]) -> Probe:
 
 def _at_both_ends(show: Sequence[str]) -> Iterator[str]:
     """Each value as it was at the entry of the call, then at its return; what is about the whole call once."""
-    from strobe.session.probes.captures import named
+    from strobe.session.probes.named_values import named
 
     for text in show:
         label, expression = named(text)

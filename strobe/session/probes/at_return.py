@@ -8,8 +8,9 @@ from strobe.expressions.parser import parse
 from strobe.model import Probe, Watch
 from strobe.session.extras.call_conditions import reason
 from strobe.session.extras.call_watches import NewRecipe, captures_of, whole
-from strobe.session.probes.captures import FAILURES, hints_once, named
+from strobe.session.probes.captures import FAILURES, hints_once
 from strobe.session.probes.gone_locals import gone_local
+from strobe.session.probes.named_values import named, written_out
 from strobe.symbols.calls.signature import CallValues
 from strobe.values.language import Condition, condition, location
 from strobe.values.lookup.call_scope import CallScope
@@ -53,6 +54,7 @@ def compiled_at_return(
     leave: list[bytes] = []
     problems: list[str] = []
     words, where, is_unknown = 0, None, False
+    probe = written_out(probe, lambda name: _is_known(name, scope, after))
     if probe.where is not None:
         try:
             where = replace(condition(probe.where, scope, after, before), at_return=False)
@@ -87,6 +89,16 @@ def compiled_at_return(
     if said and not anyway:
         return "; ".join(said) + (f". {_AT_RETURN}" if is_unknown else "")
     return CompiledReturn(tuple(entry), tuple(leave), words, where, tuple(said))
+
+
+def _is_known(name: str, scope: Scope, after: CallScope) -> bool:
+    try:
+        location(parse(name), scope, after)
+    except UnknownName:
+        return False
+    except FAILURES:
+        return True
+    return True
 
 
 def _why_not(text: str, error: Exception, values: CallValues, scope: Scope) -> str:

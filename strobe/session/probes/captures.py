@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 
 from strobe.dataclass import dataclass
@@ -14,15 +13,15 @@ from strobe.model import Probe
 from strobe.session.extras.call_conditions import reason
 from strobe.session.extras.sets import ProbeValue
 from strobe.session.extras.watches import MAX_BYTES, is_calculated, is_whole, read_steps, shape_at
+from strobe.session.probes.named_values import named, written_out
 from strobe.symbols.objects.damage import UNREADABLE
 from strobe.values.decode import stored
 from strobe.values.language import Condition, condition, location, value
 from strobe.values.lookup.address_scope import AddressScope
 from strobe.values.lookup.expression import parse
 from strobe.values.lookup.locations import ValueLocation, location_of
-from strobe.values.lookup.scope import Scope
+from strobe.values.lookup.scope import Scope, UnknownName
 
-_NAMED = re.compile(r"\s*([A-Za-z_]\w*)\s*=(?!=)\s*(\S.*)\Z", re.DOTALL)
 _HINT = "In scope here: "  # as strobe/values/lookup/locations.py says it
 _READABLE = 12  # names that an error lists
 FAILURES: tuple[type[Exception], ...] = (StrobeError, ExpressionError, *UNREADABLE)
@@ -48,6 +47,7 @@ def compiled(probe: Probe, scope: Scope, names: AddressScope, *, anyway: bool = 
         unread = next((one for one in names.unread.values() if one in why), None)
         problems.setdefault(unread or why, []).append(f"'{text}'")
 
+    probe = written_out(probe, lambda name: _is_known(name, scope, names))
     if probe.where is not None:
         try:
             where = condition(probe.where, scope, names)
@@ -66,6 +66,16 @@ def compiled(probe: Probe, scope: Scope, names: AddressScope, *, anyway: bool = 
     return "; ".join(said) + (_instead(names) if problems.keys() & set(names.unread.values()) else "")
 
 
+def _is_known(name: str, scope: Scope, names: AddressScope) -> bool:
+    try:
+        location_of(parse(name), scope, call=names)
+    except UnknownName:
+        return False
+    except FAILURES:
+        return True
+    return True
+
+
 def _instead(names: AddressScope) -> str:
     """What has a value there, where something that was asked for has none."""
     readable = names.readable
@@ -79,12 +89,6 @@ def hints_once(problems: Sequence[str]) -> list[str]:
         problem.partition(f". {_HINT}")[0] if hint and hint in hints[number + 1 :] else problem
         for number, (problem, hint) in enumerate(zip(problems, hints, strict=True))
     ]
-
-
-def named(shown: str) -> tuple[str, str]:
-    """The name of a value, and the expression: of `key = user_key.data` that is `key`, else the expression itself."""
-    found = _NAMED.match(shown)
-    return (shown, shown) if found is None else (found[1], found[2])
 
 
 def _value(label: str, text: str, scope: Scope, names: AddressScope) -> ProbeValue:

@@ -51,6 +51,24 @@ def test_values_of_each_copy(launch: Launch, build_program: Build, compiler: str
     assert {(one.label, one.line) for one in found} == {(line(TAKEN), line_of("pool.cpp", TAKEN))}
 
 
+def test_named_values_are_used_by_name(launch: Launch, build_program: Build) -> None:
+    """In the condition and in later values; what the program calls so is the program's."""
+    shown = "number = item->id, used = item->id * 100, next = number + 1, both = next * (number - 1), held = this"
+    condition = "next == 4 && used < 99 && held->name == 'nodes' && !any(number in 0..3: number == 4)"
+    session = launch(
+        build_program("pool", "-O0"),
+        probe=[
+            f"{line(TAKEN)} if {condition} : {shown}",
+            "Pool::sweep:return if got > 0 : got = $return, twice = got * 2, before = $entry.this->used",
+        ],
+    )
+    outcome(session)
+    taken = [one.watch_values or {} for one in events(session) if one.label == line(TAKEN)]
+    assert [(one["number"], one["used"], one["next"], one["both"]) for one in taken] == [(3, 300, 4, 8)]
+    swept = [one.watch_values or {} for one in events(session) if one.label != line(TAKEN)]
+    assert swept and all(one["twice"] == 2 * one["got"] > 0 for one in swept)
+
+
 def test_functions_and_inlined_sites(launch: Launch, build_program: Build) -> None:
     program = build_program("pool", "-O0")
     session = launch(
