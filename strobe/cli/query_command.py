@@ -224,13 +224,27 @@ def _around(session: Session, event: str, wanted: EventFilter, as_json: bool) ->
     own = found.pop("event")
     if as_json:
         sides = {
-            name: {"before": [event_json(one) for one in before], "after": [event_json(one) for one in after]}
+            name: {
+                "before": [event_json(one) | values for one, values in _with_selected(before)][::-1],
+                "after": [event_json(one) | values for one, values in _with_selected(after)],
+            }
             for name, (before, after) in found.items()
         }
         return [dumps({"event": event_json(own), **sides}, indent=True)]
-    every = [own, *(one for sides in found.values() for side in sides for one in side)]
-    rows = [_row(one) for one in sorted(every, key=lambda one: int(one.id.rpartition("-")[2]))]
-    return table(("time", "thread", "event", "what"), rows, Palette.of(sys.stdout))
+    pages = [page for sides in found.values() for page in sides]
+    every: list[tuple[Event, dict[str, dict[str, object]]]] = [
+        (own, {}),
+        *(one for page in pages for one in _with_selected(page)),
+    ]
+    every.sort(key=lambda one: int(one[0].id.rpartition("-")[2]))
+    cells = [[_cell(values.get("selected", {}), item) for item in wanted.select] for _, values in every]
+    rows = [(*_row(one), *selected) for (one, _), selected in zip(every, cells, strict=True)]
+    return table(("time", "thread", "event", "what", *wanted.select), rows, Palette.of(sys.stdout))
+
+
+def _with_selected(page: EventPage) -> list[tuple[Event, dict[str, dict[str, object]]]]:
+    values = page.values or [{} for _ in page.events]
+    return [(one, {"selected": own} if own else {}) for one, own in zip(page.events, values, strict=True)]
 
 
 def _totals(session: Session, wanted: EventFilter, group_by: GroupBy, ended: Ending | None, as_json: bool) -> list[str]:

@@ -272,8 +272,8 @@ class Session:
         Question(self.timeline.reading()[0], wanted, self._filled, self._labels())
 
     def around(self, event: str, wanted: EventFilter) -> dict[str, Any]:
-        """What happened before and after an event: `event`; `limit` events of each of `thread` and `others`: (before,
-        after), by time. Raises bad_cursor, and as `query`."""
+        """What happened before and after an event: `event`; of each of `thread` and `others` two pages of `limit`
+        events: (before, the newest first; after). Raises bad_cursor, and as `query`."""
         number = event_number(self.id, event)
         found, _ = self.first(EventFilter(), number - 1)
         if found is None or found.id != event:
@@ -286,8 +286,7 @@ class Session:
             scopes = {"thread": {"thread_id": own}, "others": {"other_than_thread": own}}
         answer: dict[str, Any] = {"event": found}
         for name, scope in scopes.items():
-            earlier = self.query(replace(before, **scope)).events[::-1]
-            answer[name] = (earlier, self.query(replace(after, **scope)).events)
+            answer[name] = (self.query(replace(before, **scope)), self.query(replace(after, **scope)))
         return answer
 
     def confirm(self) -> None:

@@ -44,12 +44,14 @@ def page(found: EventPage, verbose: bool, budget: int) -> tuple[list[Json], Json
 def selected(page: EventPage, expressions: int, budget: int) -> tuple[list[Json], Json]:
     """Events with the selected values alone; `errors`: why some have none."""
     most = min(_SELECTED_BYTES, budget // max(1, expressions))
-    shown: list[Json] = [
-        {"id": item.id, "values": {name: clipped_value(value, most) for name, value in values.items()}}
-        for item, values in zip(page.events, page.values or (), strict=True)
-    ]
+    shown = [with_values(item, values, most) for item, values in zip(page.events, page.values or (), strict=True)]
     errors = folding.once(page.errors or (), lambda index: shown[index])
     return _with_locations(shown, page), {"errors": errors} if errors else {}
+
+
+def with_values(item: Event, values: dict[str, Any], most: int) -> Json:
+    """An event with the selected values alone, each of `most` bytes."""
+    return {"id": item.id, "values": {name: clipped_value(value, most) for name, value in values.items()}}
 
 
 def event(item: Event, verbose: bool, text_limit: int, values_limit: int = sys.maxsize) -> dict[str, Any]:

@@ -372,19 +372,24 @@ def _around(session: Session, arguments: dict[str, Any], wanted: EventFilter, bu
     answer: dict[str, Any] = {"event": event_json.bounded_event(found.pop("event"), True, budget // 4)}
     most = max(1, (budget - budget // 4) // (2 * len(found)))
     for name, (before, after) in found.items():
-        earlier = [event_json.bounded_event(item, verbose, min(most, 2 * event_json.EVENT_BYTES)) for item in before][
-            ::-1
-        ]
-        later = [event_json.bounded_event(item, verbose, min(most, 2 * event_json.EVENT_BYTES)) for item in after]
-        if verbose is False:
-            _with_threads(earlier, before[::-1])
-            _with_threads(later, after)
-        sides = {
+        earlier, later = (_side(page, verbose, min(most, 2 * event_json.EVENT_BYTES)) for page in (before, after))
+        answer[name] = {
             "before": earlier[: results.fitting(earlier, most)][::-1],
             "after": later[: results.fitting(later, most)],
         }
-        answer[name] = sides
     return answer | totals_json.loss(session.timeline.loss())
+
+
+def _side(page: EventPage, verbose: bool, most: int) -> list[dict[str, Any]]:
+    if page.values is None:
+        shown = [event_json.bounded_event(item, verbose, most) for item in page.events]
+    else:
+        shown = [
+            event_json.with_values(item, values, most) for item, values in zip(page.events, page.values, strict=True)
+        ]
+    if verbose is False:
+        _with_threads(shown, page.events)
+    return shown
 
 
 def _with_threads(shown: list[dict[str, Any]], events: list[Event]) -> None:

@@ -68,7 +68,7 @@ PROBE = Record(
         "show": Array(
             items=Text(min_length=1, max_length=1000),
             description="values recorded: locals, arguments, this->m, globals, $rax; at a return $return, "
-            "$entry.m, $changed(*this); *(u64*)(p + 8), data[0..size] as a text; named, for where, too: k = node->key",
+            "$entry.m, $changed(*this); *(u64*)(p + 8), data[0..n] as a text; named, for where too: k = p->key",
             max_items=32,
         ),
         "return": Boolean(description="of ns::f: at its return, with values at entry"),

@@ -119,7 +119,7 @@ def test_what_an_address_is_found_in(ask: Ask) -> None:
     assert found["totalCount"] == CALLS
     assert {event["function"] for event in found["events"]} == {"shop::book"}
     assert {place for event in found["events"] for place in event["places"]} == {"account"}
-    (refund,) = ask(address=address, where="cents < 0", select=["cents"])["events"]
+    (refund,) = ask(address=address, where="cents < 0", select=["what"])["events"]
     assert (refund["values"], refund["places"]) == ({"cents": -42}, ["account"])
     assert ask(address="0x10")["absence"].startswith("0x10 is in none of ")
 
@@ -200,6 +200,19 @@ def test_what_happened_around_an_event(ask: Ask) -> None:
     assert f"till-3 {event['threadId']}" not in {item.get("thread") for item in others}
     times = [item["timestampNs"] for item in (*before, around["event"], *after)]
     assert times == sorted(times)
+
+
+def test_values_are_selected_around_an_event(ask: Ask) -> None:
+    """Of the nearest events that have them."""
+    (event,) = ask(where="cents < 0 && what", verbose=True)["events"]
+    around = ask(around=event["id"], select=["cents", "what"])
+    before, after = around["thread"]["before"], around["thread"]["after"]
+    assert before and after
+    for item in before + after:
+        assert item["thread"] == f"till-3 {event['threadId']}"
+        assert item["values"].keys() == {"cents", "what"} and "function" not in item
+    numbers = [int(item["id"].rpartition("-")[2]) for item in (*before, around["event"], *after)]
+    assert numbers == sorted(numbers)
 
 
 def test_a_tree_of_what_happened_inside_begins_with_the_calls(ask: Ask) -> None:
