@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import shutil
 import signal
+import subprocess
 import time
 from collections import Counter, deque
 from collections.abc import Callable
@@ -16,7 +17,7 @@ from support.torture import subject as subjects
 from support.torture.kinds import COMMON_PATTERNS, COMMON_WATCHES, LARGE_PATTERN, Built
 from support.torture.reported import EXIT_STATUS, Reported, reported
 from support.torture.subject import Subject, Window
-from support.torture.target_state import traces_of_strobe
+from support.torture.target_state import traces_of_strobe, where_it_stands
 from support.wait import wait_until
 
 ANSWER_SECONDS = 120.0  # of any call; attaching alone may take 40
@@ -440,7 +441,10 @@ class Lane:
         """As Strobe has it, or the driver itself; {} where neither of them knows."""
         own: dict[str, Any] = {}
         if one.process is not None:
-            status = one.process.wait(END_SECONDS)
+            try:
+                status = one.process.wait(END_SECONDS)
+            except subprocess.TimeoutExpired:
+                raise AssertionError(f"{one.title} does not end:\n{where_it_stands(one.pid)}") from None
             own = {"exitCode": status} if status >= 0 else {"signal": signal.Signals(-status).name}
         if one.session is None:
             return own

@@ -1,14 +1,40 @@
-"""What is left of Strobe in a process that it has let go of: no tracer, no thread, no jump in its code."""
+"""What is left of Strobe in a process that it has let go of: no tracer, no thread, no jump in its code. And where one
+that does not end stands."""
 
 from __future__ import annotations
 
 import contextlib
 import re
+import shutil
+import subprocess
+import time
 from pathlib import Path
 
 _AGENT_THREADS = re.compile(r"gum-js-loop|gmain|gdbus|pool-frida|frida|pool-spawner")
 _MAPPING = re.compile(r"([0-9a-f]+)-([0-9a-f]+) (\S+) ([0-9a-f]+) \S+ \d+\s*(.*)")
 _COMPARED = re.compile(r"/libc\.so\.6$|/plugged$")
+
+_LOOKS_APART_S = 2.0
+_STACK_SECONDS = 60
+
+
+def where_it_stands(pid: int) -> str:
+    """Its threads at two moments: state, CPU time of its own code in 10 ms, name,
+    what it waits in; then their stacks, where gdb is."""
+    looks = []
+    for _ in range(2):
+        for task in sorted(Path(f"/proc/{pid}/task").iterdir()):
+            with contextlib.suppress(OSError):
+                state, cpu, *_ = (task / "stat").read_text().rpartition(")")[2].split()[:12:11]
+                read = [(task / name).read_text().strip() for name in ("comm", "wchan", "syscall")]
+                looks.append(" ".join([task.name, state, cpu, *read]))
+        looks.append("")
+        time.sleep(_LOOKS_APART_S)
+    if shutil.which("gdb"):
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            command = ["gdb", "-nx", "-batch", "-p", str(pid), "-ex", "thread apply all bt 30"]
+            looks.append(subprocess.run(command, capture_output=True, text=True, timeout=_STACK_SECONDS).stdout)
+    return "\n".join(looks)
 
 
 def traces_of_strobe(pid: int, program: Path) -> list[str]:
