@@ -11,12 +11,14 @@ from strobe.model import EventFilter
 from strobe.timeline import snapshots
 from strobe.timeline.moments import NUMBER_MAX
 from strobe.timeline.output import IDLE_S, LINE_BYTES, STREAMS, asks_for_text, streams_of
-from strobe.timeline.polls import polls_of
+from strobe.timeline.polls import POLLS_KEPT, polls_of
 from strobe.timeline.reader import SessionReader
 from strobe.timeline.records import SessionRecord
 from strobe.timeline.selection import Selection
 
 _NAMES_SHOWN = 5
+_OF_CALLS = "A snapshot of variables has no function, duration or return value."
+_ANY = "select 1 from host_events where session = ? and event_type = ? limit 1"
 _RECEIVED = " A line has the time when Strobe received it, which is a little after it was written."
 # an event of a stream that is no whole line, though another one follows
 _PIECES = """
@@ -100,6 +102,11 @@ def _open_streams(record: SessionRecord) -> list[object]:
 def _snapshot_absence(reader: SessionReader, wanted: EventFilter, selection: Selection) -> str:
     """Whether variables were looked at in the window."""
     polls = polls_of(reader.record())
+    if not polls and reader.rows(_ANY, (reader.key, snapshots.EVENT_TYPE)):
+        if selection.hosts is None:
+            return _OF_CALLS
+        which = "that the other conditions select" if is_asked(wanted) or not _has_times(wanted) else "in this time"
+        return f"No variable was polled in this session, and none written by Strobe {which}."
     if not polls:
         return f"No variable was polled in this session, nor written by Strobe. Poll some: {command_names()['poll']}."
     start = selection.from_ns or 0
@@ -108,12 +115,17 @@ def _snapshot_absence(reader: SessionReader, wanted: EventFilter, selection: Sel
     if not inside:
         ends = [poll.end_ns for poll in polls]
         last = "now" if None in ends else f"{max(end for end in ends if end is not None)} ns"
+        if len(polls) >= POLLS_KEPT:
+            return (
+                f"Of the last {len(polls)} polls none was in this time: they ran from {polls[0].start_ns} ns to {last}."
+                " No sample of an earlier one is selected."
+            )
         return (
             f"No variable was polled in this time: the polls of this session ran from {polls[0].start_ns} ns to {last}."
         )
     targets = listed(list(dict.fromkeys(target for poll in inside for target in poll.targets)))
     if selection.hosts is None:
-        return f"Polled: {targets}; but a snapshot of variables has no function, duration or return value."
+        return f"Polled: {targets}; but {_OF_CALLS[0].lower()}{_OF_CALLS[1:]}"
     which = " that the other conditions select" if _has_conditions(wanted) else " of them yet"
     return f"Polled in this time: {targets}; but there is no sample{which}."
 

@@ -11,7 +11,7 @@ from strobe.timeline.store import Store
 
 PollEnd = Literal["duration", "program", "stopped", "failed"]
 _NOTE = "polls"
-_KEPT = 32  # the newest ones
+POLLS_KEPT = 32  # the newest ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ def note_poll(store: Store, session_id: str, poll: PollRecord) -> None:
     def change(notes: dict[str, object]) -> dict[str, object]:
         known: Any = notes.get(_NOTE, [])
         others = [item for item in known if item["number"] != poll.number]
-        newest = sorted([*others, asdict(poll)], key=lambda item: int(item["number"]))[-_KEPT:]
+        newest = sorted([*others, asdict(poll)], key=lambda item: int(item["number"]))[-POLLS_KEPT:]
         return notes | {_NOTE: newest}
 
     store.change_notes(session_id, change)

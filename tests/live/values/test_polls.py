@@ -23,8 +23,10 @@ from strobe.limits import POLLS
 from strobe.model import Event, EventFilter
 from strobe.session import Session, SessionManager
 from strobe.session.variables.polls import Poll
+from strobe.timeline.polls import POLLS_KEPT
 from strobe.timeline.store import Store
 from strobe.values.reading import ReadTarget
+from strobe.values.write.writing import WriteTarget
 
 SECONDS = 60.0
 Build = Callable[..., Path]
@@ -215,6 +217,27 @@ def test_whether_anything_was_polled_in_a_time(session: Session) -> None:
         "Polled in this time: gTempo;"
     )
     assert absence(min_duration_ns=1).startswith("Polled: gTempo; but a snapshot of variables has no function")
+
+
+def test_what_strobe_has_written_is_not_denied(session: Session) -> None:
+    """A window without it, and then another one."""
+    (written,) = session.writer.write([WriteTarget("gTempo", 7)])
+    assert written.error is None
+    page = session.query(EventFilter(event_type="variable_snapshot", time_to=0))
+    assert page.absence == "No variable was polled in this session, and none written by Strobe in this time."
+    page = session.query(EventFilter(event_type="variable_snapshot", min_duration_ns=1))
+    assert page.absence == "A snapshot of variables has no function, duration or return value."
+
+
+def test_polls_that_are_not_noted_any_more_are_not_denied(session: Session) -> None:
+    """The newest ones are."""
+    for _ in range(POLLS_KEPT + 1):
+        first = done(poll(session, "gTempo")).record
+    page = session.query(EventFilter(event_type="variable_snapshot", time_to=0))
+    assert first.start_ns > 0 and page.absence is not None
+    assert page.absence.startswith(f"Of the last {POLLS_KEPT} polls none was in this time: they ran from "), (
+        page.absence
+    )
 
 
 def test_sql_has_the_text(session: Session) -> None:
