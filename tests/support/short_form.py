@@ -42,14 +42,18 @@ def short(whole: int, few: int) -> int:
     return few if _short else whole
 
 
+def missing() -> list[str]:
+    """Compilers that this machine lacks: sets that need one are chosen last."""
+    return [compiler for compiler in COMPILERS if shutil.which(compiler) is None]
+
+
 def mark_long(items: Sequence[pytest.Item]) -> None:
     """Marks all but one in six sets of parameters of each test, unless it has marked some itself."""
     tests: dict[str, list[pytest.Item]] = {}
     for item in items:
         if hasattr(item, "callspec") and any(item.path.is_relative_to(_ROOT / folder) for folder in MATRICES):
             tests.setdefault(f"{item.path.name}::{item.name.partition('[')[0]}", []).append(item)
-    missing = [compiler for compiler in COMPILERS if shutil.which(compiler) is None]
-    met = Counter(dict.fromkeys(missing, NEVER))
+    met = Counter(dict.fromkeys(missing(), NEVER))
     for sets in tests.values():
         if any(item.get_closest_marker("long") for item in sets):
             continue
