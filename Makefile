@@ -4,8 +4,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?=
-# Tests on several cores at once; ARGS='-n 0 --pdb' for one after the other, in a debugger.
-PARALLEL ?= -n auto --maxprocesses 4 --dist worksteal
+# Tests on several cores at once, three to two cores, as a third of their time they wait for programs; ARGS='-n 0 --pdb'
+# for one after the other, in a debugger.
+WORKERS := $(shell cores=$$(nproc); workers=$$(((cores * 3 + 1) / 2)); echo $$((workers < 6 ? workers : 6)))
+PARALLEL ?= -n $(WORKERS) --dist worksteal
 # What goes into the native build; a change of Python code needs none, the installation is editable.
 NATIVE := pyproject.toml CMakeLists.txt \
   $(shell find csrc agent strobe/demo -type f -not -path '*/node_modules/*' -not -path '*/__pycache__/*')

@@ -17,15 +17,16 @@ FRIDA_HELPER = re.compile(rb"/frida-[0-9a-f]{16,}/")
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """State of the machine before a test: processes and segments that are not the test's own."""
+    """State of the machine before a test: all processes, by id and start, and segments that are not the test's own."""
 
     processes: frozenset[tuple[int, str]]
     segments: frozenset[str]
 
 
 def observe(home: Path) -> Snapshot:
-    """What is there now and belongs to this process or to `home`."""
-    return Snapshot(frozenset(_processes(home)), frozenset(path.name for path in segments(home)))
+    """What is there now."""
+    present = frozenset((pid, stat.start) for pid, stat in _stats().items())
+    return Snapshot(present, frozenset(path.name for path in segments(home)))
 
 
 def segments(home: Path) -> list[Path]:
@@ -36,9 +37,8 @@ def segments(home: Path) -> list[Path]:
 
 def leftovers(before: Snapshot, home: Path) -> list[str]:
     """Processes and segments that came since `before` and are still there, one line each."""
-    now = observe(home)
-    found = [f"process {pid}: {_command_line(pid)}" for pid, _ in now.processes - before.processes]
-    return found + [str(SHARED_MEMORY / name) for name in now.segments - before.segments]
+    found = [f"process {pid}: {_command_line(pid)}" for pid in _new_processes(before, home)]
+    return found + [str(SHARED_MEMORY / name) for name in _new_segments(before, home)]
 
 
 def daemons(home: Path) -> list[int]:
@@ -48,17 +48,30 @@ def daemons(home: Path) -> list[int]:
     return [pid for pid in found if b"strobe.mcp.daemon" in _read(f"/proc/{pid}/cmdline")]
 
 
-def _processes(home: Path) -> list[tuple[int, str]]:
-    """(pid, start time) of the descendants of this process and of everything whose STROBE_HOME is `home`."""
-    parents = {pid: _stat(pid) for pid in _all_pids() - {os.getpid()}}
+def _new_processes(before: Snapshot, home: Path) -> list[int]:
+    """The descendants of this process and everything whose STROBE_HOME is `home`, that came since `before`: of what
+    was there then only the start is read, as a test would wait for hundreds of files of /proc else."""
+    stats = _stats()
     mark = f"STROBE_HOME={home}".encode()
     found = []
-    for pid, stat in parents.items():
-        if stat is None or stat.state in "ZX" or FRIDA_HELPER.search(_read(f"/proc/{pid}/cmdline")):
+    for pid, stat in stats.items():
+        if (pid, stat.start) in before.processes or stat.state in "ZX":
             continue
-        if _descends(pid, parents) or mark in _read(f"/proc/{pid}/environ").split(b"\0"):
-            found.append((pid, stat.start))
+        if FRIDA_HELPER.search(_read(f"/proc/{pid}/cmdline")):
+            continue
+        if _descends(pid, stats) or mark in _read(f"/proc/{pid}/environ").split(b"\0"):
+            found.append(pid)
     return found
+
+
+def _new_segments(before: Snapshot, home: Path) -> list[str]:
+    return [path.name for path in segments(home) if path.name not in before.segments]
+
+
+def _stats() -> dict[int, _Stat]:
+    """Of all processes but this one."""
+    found = {pid: _stat(pid) for pid in _all_pids() - {os.getpid()}}
+    return {pid: stat for pid, stat in found.items() if stat is not None}
 
 
 def _all_pids() -> set[int]:
@@ -78,7 +91,7 @@ def _stat(pid: int) -> _Stat | None:
     return _Stat(fields[0], int(fields[1]), fields[19]) if fields else None
 
 
-def _descends(pid: int, stats: dict[int, _Stat | None]) -> bool:
+def _descends(pid: int, stats: dict[int, _Stat]) -> bool:
     """Whether `pid` is below this process."""
     for _ in range(len(stats)):
         stat = stats.get(pid)
@@ -104,9 +117,8 @@ def _read(path: str) -> bytes:
 
 def clear(before: Snapshot, home: Path) -> None:
     """Remove what a failed test left, so that the next test starts clean."""
-    now = observe(home)
-    for pid, _ in now.processes - before.processes:
+    for pid in _new_processes(before, home):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-    for name in now.segments - before.segments:
+    for name in _new_segments(before, home):
         (SHARED_MEMORY / name).unlink(missing_ok=True)
