@@ -88,23 +88,34 @@ class Target:
 
     @staticmethod
     def spawn(
-        spec: LaunchSpec, resolved: program.Program, segment_path: str, stdin_path: str | None, events: TargetEvents
+        spec: LaunchSpec,
+        resolved: program.Program,
+        segment_path: str,
+        stdin_path: str | None,
+        events: TargetEvents,
+        started: Callable[[int], None],
     ) -> Target:
         """Starts the program, stopped before main, with the recorder in it. Leaves no process behind when it fails.
 
-        Frida gives up after 5 s where the machine is busy. As nothing of the program has run then, it is started anew.
+        `started` gets the process id as soon as there is one, when nothing is in the process yet. Frida gives up after
+        5 s where the machine is busy. As nothing of the program has run then, it is started anew.
         """
         try:
-            return Target._spawn_once(spec, resolved, segment_path, stdin_path, events)
+            return Target._spawn_once(spec, resolved, segment_path, stdin_path, events, started)
         except StrobeError as error:
             if not isinstance(error.__cause__, _TOO_SLOW):
                 raise
             log.info("%s is started once more: %s", resolved.path, error.__cause__)
-        return Target._spawn_once(spec, resolved, segment_path, stdin_path, events)
+        return Target._spawn_once(spec, resolved, segment_path, stdin_path, events, started)
 
     @staticmethod
     def _spawn_once(
-        spec: LaunchSpec, resolved: program.Program, segment_path: str, stdin_path: str | None, events: TargetEvents
+        spec: LaunchSpec,
+        resolved: program.Program,
+        segment_path: str,
+        stdin_path: str | None,
+        events: TargetEvents,
+        started: Callable[[int], None],
     ) -> Target:
         device = ROUTER.device()
         stdio = "pipe" if spec.stdio == "capture" else "inherit"
@@ -118,6 +129,7 @@ class Target:
         except (frida.ExecutableNotFoundError, frida.TransportError, frida.TimedOutError) as error:
             raise failure("launch_failed", path=resolved.path, reason=error) from error
         with killed_on_failure(pid):
+            started(pid)
             target = Target(pid, False, segment_path, events)
             if stdio == "pipe":
                 ROUTER.connect(pid, target._receiver)

@@ -25,7 +25,7 @@ from strobe.session.answers import pending_answer
 from strobe.session.attaching import wait_until_unrecorded
 from strobe.session.extras.call_stacks import check_count
 from strobe.session.live import LiveSession
-from strobe.session.recovery import INHERITS, RESUMED, recover
+from strobe.session.recovery import INHERITS, RESUMED, note_start, recover
 from strobe.session.session import Session
 from strobe.symbols import ElfResolver
 from strobe.symbols.select.patterns import parse_all
@@ -183,7 +183,8 @@ class SessionManager:
             if resolved is None:
                 target = Target.attach(spec.pid or 0, path, session)
             else:
-                target = Target.spawn(spec, resolved, path, _input_file(spec, record.folder), session)
+                started = partial(note_start, self._store, record.id)
+                target = Target.spawn(spec, resolved, path, _input_file(spec, record.folder), session, started)
             session.begin(target)
         except BaseException as error:
             session.give_up(target)

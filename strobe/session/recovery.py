@@ -20,6 +20,7 @@ log = logging.getLogger(__name__)
 # Notes of a session, for whoever recovers it.
 RESUMED = "resumed"  # the program runs: from here on there is something to keep
 INHERITS = "inherits_stdio"  # its input and output are those of its user, who may want it to go on
+_STARTED = "started"  # process id and start time of a program that Strobe has started
 
 _Fate = Literal["gone", "goes_on", "ended"]
 
@@ -39,6 +40,11 @@ def recover(store: Store) -> None:
                     store.hand_back(record)
     owners.remove_stale(store.home)
     _remove_strays(store)
+
+
+def note_start(store: Store, session_id: str, pid: int) -> None:
+    """Strobe has started this process, which stands still: should it be killed now, nothing else would lead there."""
+    store.add_notes(session_id, {_STARTED: [pid, owners.process_start_time(pid)]})
 
 
 def _recover(store: Store, record: SessionRecord) -> None:
@@ -68,9 +74,18 @@ def _fate(record: SessionRecord) -> _Fate:
 
 
 def _end(record: SessionRecord) -> None:
-    if not record.notes.get("attached") and _is_observed(record):
+    if not record.notes.get("attached") and (pid := record.pid if _is_observed(record) else _just_started(record)):
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(record.pid, signal.SIGKILL)
+            os.kill(pid, signal.SIGKILL)
+
+
+def _just_started(record: SessionRecord) -> int:
+    """The process of a start that was killed before the segment was mapped there, 0 where that has ended."""
+    noted = record.notes.get(_STARTED)
+    if not isinstance(noted, list) or not record.owner.is_of_this_namespace():
+        return 0
+    pid, start_time = noted
+    return int(pid) if start_time is not None and owners.process_start_time(pid) == start_time else 0
 
 
 def _is_observed(record: SessionRecord) -> bool:

@@ -317,7 +317,8 @@ def test_a_stopped_program_is_let_go_of_when_it_goes_on(
             began = time.monotonic()
             session.stop()
             assert time.monotonic() - began < 15  # the agent's answers were waited for 40 s
-            assert any("is stopped" in text and "hooks are uninstalled;" in text for text in session.failures)
+            failures = session.failures
+            assert any("is stopped" in text and "hooks are uninstalled;" in text for text in failures), failures
             with pytest.raises(StrobeError):  # it has gone; its program has not
                 session.stop()
             assert is_running(process.pid)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -137,6 +139,39 @@ def test_a_start_that_was_killed_leaves_no_session(manager: SessionManager, stro
     assert manager.list() == []
     assert not record.folder.exists()
     store.close()
+
+
+KILLED = """
+import os, signal, sys
+from strobe.capture.target import Target
+from strobe.model import LaunchSpec
+from strobe.session import SessionManager
+Target._enter = lambda target, device: os.kill(os.getpid(), signal.SIGKILL)
+SessionManager().launch(LaunchSpec(sys.argv[1], stdio=sys.argv[2]))
+"""
+
+
+@pytest.mark.parametrize("stdio", ["capture", "inherit"])
+def test_a_program_whose_start_was_killed_is_ended(
+    manager: SessionManager, build_program: Build, tmp_path: Path, stdio: str
+) -> None:
+    """It is there, and the agent is not in it yet, nor is the segment that a process is known by."""
+    program = tmp_path / "steady"
+    shutil.copy(build_program("steady"), program)  # in a file of its own, which nobody else runs
+    host = subprocess.run([sys.executable, "-c", KILLED, program, stdio], stdin=subprocess.DEVNULL, timeout=TIMEOUT)
+    assert host.returncode == -signal.SIGKILL
+    assert len(processes_of(program)) == 1
+    assert manager.list() == []
+    wait_until(lambda: not processes_of(program), "its end")
+
+
+def processes_of(program: Path) -> list[int]:
+    found = []
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):  # it has ended, or is another user's
+            if entry.name.isdigit() and (entry / "exe").readlink() == program:
+                found.append(int(entry.name))
+    return found
 
 
 HOST = """

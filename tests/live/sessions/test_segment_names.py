@@ -104,4 +104,4 @@ def test_the_target_follows_no_link(build_program: Build, tmp_path: Path) -> Non
     (tmp_path / "link").symlink_to(tmp_path / "segment")
     spec = LaunchSpec(str(build_program("steady")))
     with pytest.raises(StrobeError, match="cannot open"):
-        Target.spawn(spec, program.resolve(spec), str(tmp_path / "link"), None, Silent())  # type: ignore[arg-type]
+        Target.spawn(spec, program.resolve(spec), str(tmp_path / "link"), None, Silent(), print)  # type: ignore[arg-type]

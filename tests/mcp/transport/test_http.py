@@ -271,7 +271,8 @@ def test_a_daemon_that_dies_in_the_middle_of_a_call(
     body = orjson.dumps({"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": call})
     connection = served.connect()
     connection.request("POST", "/mcp", body, served.own)
-    wait_until(lambda: daemon.status(strobe_home).running_sessions, "the launch")
+    with Wire.to(strobe_home) as wire:  # while the program is being made nothing is known of it yet
+        wait_until(lambda: any(one["pid"] for one in wire.good("debug_list_sessions")["sessions"]), "the launch")
     response = connection.getresponse() if is_stream else None  # as soon as it tells of its progress
     pid = daemon.status(strobe_home).pid
     assert pid is not None  # 0 would be this test itself
