@@ -517,7 +517,8 @@ class EventPage:
     `total_count`: events that match, on all pages. `pids`: processes of the session. `absence`: of an empty page,
     whether it proves that nothing happened.
     With `where`: `checked` events, of which `total_count` held; `undecided` lacked what is asked for, the first one for
-    the reason `undecided_why`. `unchecked_after`: there was no time to look at those behind this event id, or with
+    the reason `undecided_why`. `callers_unrecorded`: calls of what `caller` names that have no event, so that what they
+    called may be missing. `unchecked_after`: there was no time to look at those behind this event id, or with
     `unchecked_before`, newest first, at those older than that one. `values`: of
     each event those that were selected, as JSON, by expression; `errors`: why some are not there. `places`: where in
     each event the address is found.
@@ -537,6 +538,7 @@ class EventPage:
     values: list[dict[str, Any]] | None = None
     errors: list[dict[str, str]] | None = None
     places: list[list[str]] | None = None
+    callers_unrecorded: int = 0
     inside: dict[str, Any] | None = None  # of the calls that `inside` has found: how many, and what is not known
 
     def cursor(self, wanted: EventFilter, shown: int) -> str | None:

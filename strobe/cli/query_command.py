@@ -321,6 +321,10 @@ def _below(page: EventPage, cursor: str | None) -> list[str]:
     lines = [f"{wording.counted(page.total_count, 'event')} match"]
     if page.checked is not None:
         lines[0] += f" of {page.checked:,} checked"
+    if page.callers_unrecorded:
+        lines.append(
+            f"of the calls that --caller names {page.callers_unrecorded:,} have no event: they may have called more"
+        )
     if page.inside is not None:
         lines.append(f"inside: {dumps(page.inside)}")
     if page.undecided:
@@ -348,6 +352,8 @@ def _page_json(page: EventPage) -> dict[str, object]:
         ]
     if page.inside is not None:
         document["inside"] = page.inside
+    if page.callers_unrecorded:
+        document["callersNotRecorded"] = page.callers_unrecorded
     if page.checked is not None:
         document |= {"checked": page.checked, "undecided": page.undecided}
     if page.unchecked_after is not None:

@@ -177,6 +177,7 @@ class Session:
             values=found.values if wanted.select else None,
             errors=found.errors if wanted.select else None,
             places=None if wanted.address is None else found.places,
+            callers_unrecorded=self.timeline.callers_unrecorded(wanted),
             inside=None if found.inside is None else found.inside.facts(),
         )
 

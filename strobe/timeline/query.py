@@ -23,6 +23,7 @@ from strobe.timeline.totals import (
     FunctionLoss,
     ProbeTotals,
     Totals,
+    calls_without_events,
     function_losses,
     probe_totals,
     totals_of,
@@ -109,9 +110,21 @@ class Timeline:
             else:
                 events, total = page_of(self._reader, selection, wanted.limit, min(wanted.offset, NUMBER_MAX))
             loss = self.loss()
+            unrecorded = self._callers_unrecorded(wanted)
             self._reader.check_whole()
         more = wanted.offset + len(events) < total
-        return EventPage(events, total, more, loss, self._pids()), selection
+        return EventPage(events, total, more, loss, self._pids(), callers_unrecorded=unrecorded), selection
+
+    def callers_unrecorded(self, wanted: EventFilter) -> int:
+        """Calls of what the filter's `caller` names that have no event; 0 without it. Raises as `query`."""
+        with self._reader.lock:
+            return self._callers_unrecorded(wanted)
+
+    def _callers_unrecorded(self, wanted: EventFilter) -> int:
+        if wanted.caller is None:
+            return 0
+        asked = EventFilter(event_type="function_enter", function=wanted.caller)
+        return calls_without_events(self._reader, select(self._reader, asked).functions or ())
 
     def _newest(self, selection: Selection, wanted: EventFilter) -> tuple[list[Event], int]:
         total = page_of(self._reader, selection, 1, 0)[1]

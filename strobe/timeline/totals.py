@@ -180,6 +180,15 @@ def unrecorded(reader: SessionReader, function_ids: Collection[int]) -> set[int]
     return set(function_ids) - entries.keys() if is_whole and is_exact else set()
 
 
+def calls_without_events(reader: SessionReader, function_ids: Collection[int]) -> int:
+    """How many calls of these functions were sampled, lost, or left out by the condition of their trace."""
+    statement = (
+        "select sum(sampled_out_enters + lost_enters + unheld_enters) from strobe_totals"
+        " where path = ? and functions = ?"
+    )
+    return reader.scalar(statement, (reader.path(), id_blob(function_ids)))
+
+
 def _name(symbol: FunctionSymbol | None, function_id: int) -> str:
     return symbol.name if symbol else f"function {function_id}"
 

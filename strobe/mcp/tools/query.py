@@ -352,6 +352,8 @@ def _events(
     answer |= {"totalCount": page.total_count, "hasMore": has_more}
     if page.inside is not None:
         answer["inside"] = page.inside
+    if page.callers_unrecorded:
+        answer["callersNotRecorded"] = page.callers_unrecorded
     if page.checked is not None:
         answer |= {"checked": page.checked, "held": page.total_count}
         if page.undecided:

@@ -14,6 +14,7 @@ from strobe.dataclass import dataclass, replace
 from strobe.model import EventFilter, EventType, Inside
 from strobe.timeline.reader import SessionReader
 from strobe.timeline.selection import id_blob, select
+from strobe.timeline.totals import calls_without_events
 
 _ROW = struct.Struct("<QQQ")  # thread index << 32 | tid, first and last number
 _TID_BITS = 32
@@ -96,13 +97,8 @@ def calls_of(inside: Inside, by_exit: bool) -> EventFilter:
 
 def spans(reader: SessionReader, inside: Inside, numbers: Sequence[int] | None, by_exit: bool, until: int) -> Within:
     """`numbers` of the chosen events, ascending; None: all calls."""
-    functions = id_blob(select(reader, calls_of(replace(inside, where=None), by_exit=False)).functions or ())
+    ids = select(reader, calls_of(replace(inside, where=None), by_exit=False)).functions or ()
     held = None if numbers is None else struct.pack(f"<{len(numbers)}Q", *numbers)
-    path = reader.path()  # where the segment lies by now
-    found = Within(*_core.call_spans(reader.segment, functions, held, by_exit, until, inside.whole))
-    found.left_out = reader.scalar(
-        "select sum(sampled_out_enters + lost_enters + unheld_enters) from strobe_totals where path = ?"
-        " and functions = ?",
-        (path, functions),
-    )
+    found = Within(*_core.call_spans(reader.segment, id_blob(ids), held, by_exit, until, inside.whole))
+    found.left_out = calls_without_events(reader, ids)
     return found

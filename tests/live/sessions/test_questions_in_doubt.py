@@ -56,6 +56,17 @@ def test_how_many_calls_have_no_event(session: Session) -> None:
     assert SAMPLED in none.absence
 
 
+@pytest.mark.parametrize("where", [None, "value > 0"])
+def test_how_many_callers_have_no_event(launch: Launch, build_program: Build, where: str | None) -> None:
+    """One of two calls is found: the other one's caller was left out by sampling."""
+    session = launch(build_program("enclosed", "-O1"), "twice", patterns=["rarely", "often"])
+    assert outcome(session).status == 0
+    page = session.query(EventFilter(function=RARELY, caller=OFTEN, event_type="function_enter", where=where))
+    assert page.total_count == 1 and page.absence is None
+    assert page.callers_unrecorded == totals(session)["often"].sampled_out
+    assert session.query(EventFilter(function=RARELY, where=where)).callers_unrecorded == 0
+
+
 @pytest.mark.parametrize(
     "wanted",
     [
