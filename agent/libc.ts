@@ -3,10 +3,11 @@
  * paused inside a constructor that dlopen runs, everything that ends in dlsym would block.
  */
 
+const PROT_NONE = 0;
 const PROT_READ = 1;
 const PROT_READ_WRITE = 3;
 const MAP_SHARED = 1;
-const MAP_FIXED = 0x10;
+const MREMAP_TO_PLACE = 3; // MREMAP_MAYMOVE | MREMAP_FIXED
 const MAP_PRIVATE_ANONYMOUS = 0x22;
 const MAP_FIXED_NOREPLACE = 0x100000;
 const PROT_READ_EXEC = 5;
@@ -37,6 +38,8 @@ const dup2 = new NativeFunction(globalExport("dup2"), "int", ["int", "int"]);
 const mmap = new NativeFunction(globalExport("mmap"), "pointer", ["pointer", "size_t", "int", "int", "int", "int64"]);
 const munmap = new NativeFunction(globalExport("munmap"), "int", ["pointer", "size_t"]);
 const mprotect = new NativeFunction(globalExport("mprotect"), "int", ["pointer", "size_t", "int"]);
+const munlock = new NativeFunction(globalExport("munlock"), "int", ["pointer", "size_t"]);
+const mremap = new NativeFunction(globalExport("mremap"), "pointer", ["pointer", "size_t", "size_t", "int", "...", "pointer"]);
 const madvise = new NativeFunction(globalExport("madvise"), "int", ["pointer", "size_t", "int"]);
 const prctl = new NativeFunction(globalExport("prctl"), "int", ["int", "uint64", "uint64", "uint64", "uint64"]);
 const processVmRead = new NativeFunction(
@@ -76,10 +79,14 @@ export function mapShared(path: string, bytes: number, inode: string, place: Nat
         close_(fd);
         throw new Error(`${path} is another file in the target than it is for Strobe (a container?)`);
     }
-    const flags = place.isNull() ? MAP_SHARED : MAP_SHARED | MAP_FIXED;
-    const address = mmap(place, bytes, PROT_READ_WRITE, flags, fd, 0) as NativePointer;
+    // Without access nothing is brought in where the program has all that it maps locked (mlockall, MCL_FUTURE).
+    const address = mmap(NULL, bytes, PROT_NONE, MAP_SHARED, fd, 0) as NativePointer;
     close_(fd);
-    return checkMapped(address, path);
+    checkMapped(address, path);
+    munlock(address, bytes);
+    if (mprotect(address, bytes, PROT_READ_WRITE) !== 0) throw new Error(`cannot write to ${path} in the target`);
+    if (place.isNull()) return address;
+    return checkMapped(mremap(address, bytes, bytes, MREMAP_TO_PLACE, place) as NativePointer, path); // threads may be at work there
 }
 
 /** Maps the first page of a file, for others to see in /proc/PID/maps; outlives the script. */

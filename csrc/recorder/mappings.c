@@ -1,9 +1,12 @@
-/* What is mapped where, from /proc: read on the agent's thread alone. */
+/* What is mapped where, from /proc: read on the agent's thread, and where the program locks all of its memory. */
 #include "recorder.h"
 
 #define STROBE_AT_FDCWD (-100)
 #define STROBE_O_CLOEXEC 02000000
 #define STROBE_MAPS_BUFFER 512
+#define STROBE_MCL_CURRENT 1u
+#define STROBE_MCL_FUTURE 2u
+#define STROBE_MCL_ONFAULT 4u
 
 struct strobe_maps {
     int64_t fd;
@@ -155,4 +158,50 @@ int strobe_code_find(uint64_t address, uint64_t* range) {
     strobe_maps_close(&maps);
     if (!found) range[0] = range[1] = 0;
     return found;
+}
+
+static void strobe_lock_between(uint64_t low, uint64_t high) {
+    if (low < high) strobe_syscall(STROBE_SYS_MLOCK, (int64_t)low, (int64_t)(high - low), 0, 0, 0, 0);
+}
+
+/* The recorder's range `index`, the last one being the segment; 0 where there are no more. */
+static int strobe_own_range(const struct strobe_recorder* recorder, uint32_t index, uint64_t* low, uint64_t* high) {
+    if (index > recorder->own_count) return 0;
+    *low = index < recorder->own_count ? recorder->own[index][0] : (uint64_t)recorder->header;
+    *high = index < recorder->own_count ? recorder->own[index][1] : *low + recorder->segment_bytes;
+    return 1;
+}
+
+/* Adjacent mappings are one line: what of it is ours is left out. */
+static void strobe_lock_others(const struct strobe_recorder* recorder, uint64_t low, uint64_t high) {
+    while (low < high) {
+        uint64_t next = high, behind = high, own_low, own_high;
+        uint32_t index;
+        for (index = 0; strobe_own_range(recorder, index, &own_low, &own_high); index++) {
+            if (own_high <= low || own_low >= next) continue;
+            next = own_low < low ? low : own_low;
+            behind = own_high;
+        }
+        strobe_lock_between(low, next);
+        low = behind;
+    }
+}
+
+void strobe_observe_mlockall(const struct strobe_recorder* recorder, uint64_t* flags) {
+    struct strobe_maps maps;
+    struct strobe_mapping next;
+    uint64_t low, high;
+    uint32_t index;
+    if (!(*flags & STROBE_MCL_CURRENT) || *flags & STROBE_MCL_ONFAULT || !recorder->control->alive) return;
+    if (!strobe_calls_begin(recorder)) return;
+    /* brings nothing in, and fails as the program's call would */
+    if (strobe_syscall(STROBE_SYS_MLOCKALL, STROBE_MCL_CURRENT | STROBE_MCL_ONFAULT, 0, 0, 0, 0, 0) == 0 &&
+        strobe_maps_open(&maps)) {
+        while (strobe_maps_line(&maps, &next)) strobe_lock_others(recorder, next.low, next.high);
+        strobe_maps_close(&maps);
+        for (index = 0; strobe_own_range(recorder, index, &low, &high); index++)
+            strobe_syscall(STROBE_SYS_MUNLOCK, (int64_t)low, (int64_t)(high - low), 0, 0, 0, 0);
+        *flags = *flags & STROBE_MCL_FUTURE ? STROBE_MCL_FUTURE : STROBE_MCL_CURRENT | STROBE_MCL_ONFAULT;
+    }
+    strobe_calls_end(recorder);
 }

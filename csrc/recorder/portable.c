@@ -37,14 +37,17 @@ uint32_t strobe_agent_entry_guard(uint8_t* memory) {
 }
 
 /* What the portable form observes of the C library, whatever is traced: what filters system calls, gives up the clock
-   or fills pages itself (restrictions.c), and the loader's functions that ask whose code calls them. */
+   or fills pages itself (restrictions.c), what locks all memory (mappings.c), and the loader's functions that ask whose
+   code calls them. */
 #define STROBE_OBSERVED_PRCTL 0
 #define STROBE_OBSERVED_SYSCALL 1
-#define STROBE_OBSERVED 6
+#define STROBE_OBSERVED_MLOCKALL 2
+#define STROBE_OBSERVED 7
 
 /* NULL where there are no more. */
 const char* strobe_portable_observed_name(uint32_t number) {
-    static const char* const names[STROBE_OBSERVED] = {"prctl", "syscall", "dlsym", "dlvsym", "dlopen", "dlmopen"};
+    static const char* const names[STROBE_OBSERVED] = {"prctl",  "syscall", "mlockall", "dlsym",
+                                                       "dlvsym", "dlopen",  "dlmopen"};
     return number < STROBE_OBSERVED ? names[number] : NULL;
 }
 
@@ -54,12 +57,16 @@ static uint64_t strobe_portable_observe(struct strobe_recorder* recorder, uint32
     (void)resume;
     if (function == STROBE_OBSERVED_PRCTL) {
         strobe_observe_prctl((uint32_t)registers[0], registers[1], registers[2]);
+    } else if (function == STROBE_OBSERVED_MLOCKALL) {
+        strobe_observe_mlockall(recorder, (uint64_t*)&registers[0]); /* the guard puts them back from there */
     } else if (function != STROBE_OBSERVED_SYSCALL) {
         strobe_caller_restore(recorder, (uint64_t)slot);
     } else if (registers[0] == STROBE_SYS_PRCTL) {
         strobe_observe_prctl((uint32_t)registers[1], registers[2], registers[3]);
     } else if (registers[0] == STROBE_SYS_SECCOMP) {
         strobe_observe_seccomp((uint32_t)registers[1], registers[3]);
+    } else if (registers[0] == STROBE_SYS_MLOCKALL) {
+        strobe_observe_mlockall(recorder, (uint64_t*)&registers[1]);
     } else if (registers[0] == STROBE_SYS_USERFAULTFD) {
         strobe_observe_userfaultfd();
     }

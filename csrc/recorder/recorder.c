@@ -1,55 +1,78 @@
 /* Set-up and end of the recorder. Runs on the agent's thread, not in a traced function. */
 #include "recorder.h"
 
+#define STROBE_PROT_NONE 0
 #define STROBE_PROT_READ_WRITE 3
 #define STROBE_MAP_PRIVATE_ANONYMOUS 0x22
 #define STROBE_MAP_FIXED 0x10
+#define STROBE_MREMAP_TO_PLACE 3 /* MREMAP_MAYMOVE | MREMAP_FIXED */
 #define STROBE_MAP_NORESERVE 0x4000
 #define STROBE_MADV_DONTNEED 4
 #define STROBE_MADV_WIPEONFORK 18
 #define STROBE_PAGE 4096u
 #define STROBE_END_ATTEMPTS 1000
 
+/* A program may want all that is mapped from now on in memory (mlockall, MCL_FUTURE): that would be some GB of ours, of
+   which hardly any is ever used. What may not be accessed is not brought in. */
 void* strobe_map(uint64_t bytes) {
-    int64_t result = strobe_syscall(STROBE_SYS_MMAP, 0, (int64_t)bytes, STROBE_PROT_READ_WRITE,
+    int64_t result = strobe_syscall(STROBE_SYS_MMAP, 0, (int64_t)bytes, STROBE_PROT_NONE,
                                     STROBE_MAP_PRIVATE_ANONYMOUS | STROBE_MAP_NORESERVE, -1, 0);
-    return result < 0 && result > -4096 ? NULL : (void*)result;
+    if (result < 0 && result > -4096) return NULL;
+    strobe_syscall(STROBE_SYS_MUNLOCK, result, (int64_t)bytes, 0, 0, 0, 0);
+    if (strobe_syscall(STROBE_SYS_MPROTECT, result, (int64_t)bytes, STROBE_PROT_READ_WRITE, 0, 0, 0) == 0)
+        return (void*)result;
+    strobe_syscall(STROBE_SYS_MUNMAP, result, (int64_t)bytes, 0, 0, 0, 0); /* RLIMIT_DATA */
+    return NULL;
+}
+
+/* As strobe_map, for what is there as long as the recorder. */
+static void* strobe_map_own(struct strobe_recorder* recorder, uint64_t bytes) {
+    void* start = strobe_map(bytes);
+    if (start == NULL || recorder->own_count == STROBE_OWN_RANGES) return start;
+    recorder->own[recorder->own_count][0] = (uint64_t)start;
+    recorder->own[recorder->own_count][1] = (uint64_t)start + bytes;
+    recorder->own_count++;
+    return start;
 }
 
 static int strobe_map_state(struct strobe_recorder* recorder) {
     uint64_t frames = (uint64_t)STROBE_THREAD_STATES * STROBE_FRAMES;
-    recorder->control = (struct strobe_control*)strobe_map(STROBE_PAGE);
-    recorder->states =
-        (struct strobe_thread_state*)strobe_map((uint64_t)STROBE_THREAD_STATES * sizeof(struct strobe_thread_state));
-    recorder->captures =
-        (struct strobe_capture*)strobe_map((uint64_t)STROBE_CAPTURE_CAPACITY * sizeof(struct strobe_capture));
-    recorder->watches = (struct strobe_watch*)strobe_map((uint64_t)STROBE_EXTRAS * sizeof(struct strobe_watch));
-    recorder->recipes =
-        (struct strobe_stored_recipe*)strobe_map((uint64_t)STROBE_EXTRAS * sizeof(struct strobe_stored_recipe));
-    recorder->recipe_steps =
-        (struct strobe_recipe_step*)strobe_map((uint64_t)STROBE_RECIPE_STEPS * sizeof(struct strobe_recipe_step));
-    recorder->extras = (struct strobe_extras*)strobe_map((uint64_t)STROBE_EXTRAS * sizeof(struct strobe_extras));
-    recorder->kept = (struct strobe_kept*)strobe_map((uint64_t)STROBE_THREAD_STATES * STROBE_KEPT_SLOTS *
-                                                     sizeof(struct strobe_kept));
-    recorder->extras_of = (uint16_t*)strobe_map((uint64_t)STROBE_FUNCTION_CAPACITY * sizeof(uint16_t));
+    recorder->control = (struct strobe_control*)strobe_map_own(recorder, STROBE_PAGE);
+    recorder->states = (struct strobe_thread_state*)strobe_map_own(
+        recorder, (uint64_t)STROBE_THREAD_STATES * sizeof(struct strobe_thread_state));
+    recorder->captures = (struct strobe_capture*)strobe_map_own(
+        recorder, (uint64_t)STROBE_CAPTURE_CAPACITY * sizeof(struct strobe_capture));
+    recorder->watches =
+        (struct strobe_watch*)strobe_map_own(recorder, (uint64_t)STROBE_EXTRAS * sizeof(struct strobe_watch));
+    recorder->recipes = (struct strobe_stored_recipe*)strobe_map_own(
+        recorder, (uint64_t)STROBE_EXTRAS * sizeof(struct strobe_stored_recipe));
+    recorder->recipe_steps = (struct strobe_recipe_step*)strobe_map_own(
+        recorder, (uint64_t)STROBE_RECIPE_STEPS * sizeof(struct strobe_recipe_step));
+    recorder->extras =
+        (struct strobe_extras*)strobe_map_own(recorder, (uint64_t)STROBE_EXTRAS * sizeof(struct strobe_extras));
+    recorder->kept = (struct strobe_kept*)strobe_map_own(
+        recorder, (uint64_t)STROBE_THREAD_STATES * STROBE_KEPT_SLOTS * sizeof(struct strobe_kept));
+    recorder->extras_of = (uint16_t*)strobe_map_own(recorder, (uint64_t)STROBE_FUNCTION_CAPACITY * sizeof(uint16_t));
     /* in one mapping: a stub finds its frame by the distance */
-    recorder->stubs =
-        (uint8_t*)strobe_map(frames * STROBE_STUB_BYTES + STROBE_PAGE + frames * sizeof(struct strobe_frame));
+    recorder->stubs = (uint8_t*)strobe_map_own(
+        recorder, frames * STROBE_STUB_BYTES + STROBE_PAGE + frames * sizeof(struct strobe_frame));
     if (recorder->stubs != NULL)
         recorder->frames = (struct strobe_frame*)(recorder->stubs + frames * STROBE_STUB_BYTES + STROBE_PAGE);
-    recorder->unwind_table = (uint8_t*)strobe_map(STROBE_PAGE);
+    recorder->unwind_table = (uint8_t*)strobe_map_own(recorder, STROBE_PAGE);
 #ifndef STROBE_STAYS_LOADED
-    recorder->inside = (uint64_t*)strobe_map(STROBE_INSIDE_BYTES);
+    recorder->inside = (uint64_t*)strobe_map_own(recorder, STROBE_INSIDE_BYTES);
     if (recorder->inside == NULL) return 0;
 #endif
-    recorder->jumps = (struct strobe_jump*)strobe_map((uint64_t)STROBE_JUMPS * sizeof(struct strobe_jump));
-    recorder->traps = (struct strobe_trap*)strobe_map((uint64_t)STROBE_TRAPS * sizeof(struct strobe_trap));
-    recorder->probes =
-        (struct strobe_probe*)strobe_map((uint64_t)STROBE_FUNCTION_CAPACITY * sizeof(struct strobe_probe));
-    recorder->limits =
-        (struct strobe_limit*)strobe_map((uint64_t)STROBE_FUNCTION_CAPACITY * sizeof(struct strobe_limit));
-    recorder->site_ranges =
-        (struct strobe_site_range*)strobe_map((uint64_t)STROBE_SITE_RANGES * sizeof(struct strobe_site_range));
+    recorder->jumps =
+        (struct strobe_jump*)strobe_map_own(recorder, (uint64_t)STROBE_JUMPS * sizeof(struct strobe_jump));
+    recorder->traps =
+        (struct strobe_trap*)strobe_map_own(recorder, (uint64_t)STROBE_TRAPS * sizeof(struct strobe_trap));
+    recorder->probes = (struct strobe_probe*)strobe_map_own(
+        recorder, (uint64_t)STROBE_FUNCTION_CAPACITY * sizeof(struct strobe_probe));
+    recorder->limits = (struct strobe_limit*)strobe_map_own(
+        recorder, (uint64_t)STROBE_FUNCTION_CAPACITY * sizeof(struct strobe_limit));
+    recorder->site_ranges = (struct strobe_site_range*)strobe_map_own(
+        recorder, (uint64_t)STROBE_SITE_RANGES * sizeof(struct strobe_site_range));
     if (recorder->site_ranges == NULL) return 0;
     if (recorder->traps == NULL || recorder->probes == NULL || recorder->limits == NULL) return 0;
     if (recorder->watches == NULL || recorder->recipes == NULL || recorder->recipe_steps == NULL ||
@@ -153,9 +176,13 @@ static int strobe_anyone_busy(const struct strobe_recorder* recorder) {
 }
 
 void strobe_segment_replace(struct strobe_recorder* recorder) {
-    if (recorder->segment_bytes == 0) return;
-    strobe_syscall(STROBE_SYS_MMAP, (int64_t)recorder->header, (int64_t)recorder->segment_bytes, STROBE_PROT_READ_WRITE,
-                   STROBE_MAP_PRIVATE_ANONYMOUS | STROBE_MAP_NORESERVE | STROBE_MAP_FIXED, -1, 0);
+    int64_t bytes = (int64_t)recorder->segment_bytes, place = (int64_t)recorder->header;
+    void* zeros = bytes == 0 ? NULL : strobe_map(recorder->segment_bytes);
+    if (zeros != NULL)
+        strobe_syscall(STROBE_SYS_MREMAP, (int64_t)zeros, bytes, bytes, STROBE_MREMAP_TO_PLACE, place, 0);
+    else if (bytes != 0) /* there is no room for both */
+        strobe_syscall(STROBE_SYS_MMAP, place, bytes, STROBE_PROT_READ_WRITE,
+                       STROBE_MAP_PRIVATE_ANONYMOUS | STROBE_MAP_NORESERVE | STROBE_MAP_FIXED, -1, 0);
 }
 
 void strobe_recorder_end(struct strobe_recorder* recorder) {

@@ -48,6 +48,7 @@
 #define STROBE_SAMPLING_WINDOW_NS 100000000.0
 #define STROBE_SAMPLING_KEEP_ONE_IN 100u
 #define STROBE_UNWINDERS 64u
+#define STROBE_OWN_RANGES 24u
 #define STROBE_FILTERED_BYTES (16u << 20)   /* of chunks, made ahead when a program begins to filter its system calls */
 #define STROBE_RETURNING_MARK 0x80000000ull /* added to a frame's number, which alone could be anything on a stack */
 #define STROBE_PAGE_BYTES 4096u
@@ -278,6 +279,8 @@ struct strobe_recorder {
     uint32_t kept_stack_taken;
     uint32_t unwinding_generation;        /* of `unwinding`; 0: there was none yet */
     uint64_t unwinders[STROBE_UNWINDERS]; /* that know the return stubs */
+    uint64_t own[STROBE_OWN_RANGES][2];   /* from where to where the recorder's memory lies, but for the segment */
+    uint32_t own_count;
 };
 
 /* What the host reads from outside lies where csrc/abi/strobe_agent.h says. */
@@ -385,6 +388,9 @@ void strobe_returns_record(struct strobe_recorder* recorder, struct strobe_threa
 void strobe_frame_drop(struct strobe_thread_state* state);
 /* The same of all whose slots lie below `sp`, on the thread's own stack, which goes on there. The state is taken. */
 void strobe_frames_leave(struct strobe_thread_state* state, uint64_t sp);
+/* The program calls mlockall with these flags, and goes on with what is left here. Its memory is in RAM by then; the
+   recorder's, some GB of addresses of which hardly any is used, is not to come there. */
+void strobe_observe_mlockall(const struct strobe_recorder* recorder, uint64_t* flags);
 /* A function of the loader's begins, which asks whose code calls it, and takes the return address for that. A traced
    function that jumped there has a stub in its place (return dlsym(RTLD_NEXT, name)), and no library has that: it gets
    its own back, and its return is not caught. */

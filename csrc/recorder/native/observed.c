@@ -107,6 +107,9 @@ static void strobe_observe_syscall(uint64_t* registers) {
             strobe_observe_limit_of((uint32_t)registers[STROBE_RSI], (uint32_t)registers[STROBE_RDX],
                                     registers[STROBE_RCX]);
             break;
+        case STROBE_SYS_MLOCKALL:
+            strobe_observe_mlockall(&strobe_recorder, &registers[STROBE_RSI]);
+            break;
         case STROBE_SYS_CLONE:
             strobe_observe_clone(registers[STROBE_RSI]);
             break;
@@ -146,6 +149,9 @@ static void strobe_observe_setrlimit(uint64_t* registers) {
 }
 static void strobe_observe_prlimit(uint64_t* registers) {
     strobe_observe_limit_of((uint32_t)registers[STROBE_RDI], (uint32_t)registers[STROBE_RSI], registers[STROBE_RDX]);
+}
+static void strobe_observe_mlockall_call(uint64_t* registers) {
+    strobe_observe_mlockall(&strobe_recorder, &registers[STROBE_RDI]);
 }
 static void strobe_observe_syscall_call(uint64_t* registers) { strobe_observe_syscall(registers); }
 
@@ -216,6 +222,7 @@ static const struct strobe_observed strobe_observed[] = {
     {"clone", strobe_observe_clone_call},
     {"setrlimit", strobe_observe_setrlimit},
     {"prlimit", strobe_observe_prlimit},
+    {"mlockall", strobe_observe_mlockall_call},
     {"dlsym", strobe_observe_caller},
     {"dlvsym", strobe_observe_caller},
     {"dlopen", strobe_observe_caller},
