@@ -4,9 +4,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?=
-# Tests on several cores at once, three to two cores, as a third of their time they wait for programs; ARGS='-n 0 --pdb'
-# for one after the other, in a debugger.
-WORKERS := $(shell cores=$$(nproc); workers=$$(((cores * 3 + 1) / 2)); echo $$((workers < 6 ? workers : 6)))
+# Tests on several cores at once, two to a core, as nearly half of their time they wait for programs; ARGS='-n 0 --pdb' for
+# one after the other, in a debugger.
+WORKERS := $(shell workers=$$(($$(nproc) * 2)); echo $$((workers < 6 ? workers : 6)))
 PARALLEL ?= -n $(WORKERS) --dist worksteal
 # What goes into the native build; a change of Python code needs none, the installation is editable.
 NATIVE := pyproject.toml CMakeLists.txt \

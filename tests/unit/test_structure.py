@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import subprocess
 from collections import Counter
@@ -97,6 +98,7 @@ def module_name(path: Path) -> str:
     return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
+@functools.cache  # several tests ask
 def imports(path: Path) -> list[tuple[int, str]]:
     """(line, absolute module) of every import in a file, those for type checkers and inside functions as well."""
     package = module_name(path) if path.stem == "__init__" else module_name(path).rpartition(".")[0]

@@ -27,14 +27,15 @@ class Tree:
 
     def _note(self, path: Path, module: ast.Module) -> None:
         imported: dict[str, str] = {}
-        for node in ast.walk(module):
+        nodes = list(ast.walk(module))
+        for node in nodes:
             if isinstance(node, ast.ImportFrom) and node.module:
                 for alias in node.names:
                     whole = imported[alias.asname or alias.name] = f"{node.module}.{alias.name}"
                     self.users[whole].add(path)
             elif isinstance(node, ast.ClassDef):
                 self.classes[node.name].append(node)
-        for node in ast.walk(module):
+        for node in nodes:
             if isinstance(node, ast.Attribute):
                 self.attributes[node.attr].add(path)
                 if isinstance(node.value, ast.Name) and node.value.id in imported:
