@@ -312,7 +312,7 @@ def _cell(values: dict[str, object], expression: str) -> str:
 
 def _row(event: Event) -> tuple[str, ...]:
     kind = KINDS.get(event.event_type, event.event_type)
-    thread = f"{event.thread_name} {event.thread_id}" if event.thread_id else ""
+    thread = wording.one_line(f"{event.thread_name} {event.thread_id}") if event.thread_id else ""
     return (wording.moment(event.timestamp_ns), thread, kind, what_happened(event))
 
 

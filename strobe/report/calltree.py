@@ -86,7 +86,7 @@ class CallTree:
         lines = self.flush()
         for stack in self._open.values():
             if stack:
-                names = " > ".join(event.function or "?" for event in stack)
+                names = wording.one_line(" > ".join(event.function or "?" for event in stack))
                 lines.append(self._palette.note(f"still open at the end in {_thread(stack[0])}: {names}"))
         self._open.clear()
         return lines
@@ -155,7 +155,7 @@ class CallTree:
         return self._palette.thread(f"{label:{self._width}} ")
 
     def _name(self, event: Event) -> str:
-        return self._palette.function(event.function or "?")
+        return self._palette.function(wording.one_line(event.function or "?"))
 
     def _call(self, event: Event) -> str:
         return f"{self._name(event)}({wording.arguments(event.arguments)}){self._watches(event)}"
@@ -165,7 +165,7 @@ class CallTree:
             f"{name}={self._palette.value(wording.value(value))}" for name, value in (event.watch_values or {}).items()
         )
         said = values if event.text is None else wording.one_line(event.text)
-        return f"* {self._palette.function(event.label or '?')}  {said}".rstrip()
+        return f"* {self._palette.function(wording.one_line(event.label or '?'))}  {said}".rstrip()
 
     def _watches(self, event: Event) -> str:
         return self._palette.note(wording.watches(event.watch_values)) if event.watch_values else ""
@@ -189,4 +189,4 @@ def _returns(entered: Event, event: Event) -> bool:
 
 
 def _thread(event: Event) -> str:
-    return f"{event.thread_name} {event.thread_id}"
+    return wording.one_line(f"{event.thread_name} {event.thread_id}")

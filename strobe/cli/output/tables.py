@@ -37,7 +37,7 @@ def _totals_row(group: Totals) -> tuple[str, ...]:
     times = (group.total_ns, group.self_ns, group.mean_ns, group.p50_ns, group.p99_ns, group.max_ns)
     shown = ("-" if ns is None or not group.completed else wording.duration(ns) for ns in times)
     thread = f" {group.thread_id}" if group.thread_id is not None else ""
-    return (f"{group.count:,}", *shown, f"{group.key}{thread}{_remarks(group)}")
+    return (f"{group.count:,}", *shown, f"{wording.one_line(group.key)}{thread}{_remarks(group)}")
 
 
 def _remarks(group: Totals) -> str:

@@ -189,7 +189,7 @@ def crash_lines(crash: Event | None) -> list[str]:
     if crash is None:
         return []
     calls = (crash.values or {}).get("calls", ())
-    thread = f" (thread {crash.thread_name})" if crash.thread_name else ""
+    thread = f" (thread {wording.one_line(crash.thread_name)})" if crash.thread_name else ""
     return [
         f"{crash.text}{thread}",
         *_stack_lines(crash.values or {}),
