@@ -22,7 +22,8 @@ def strobe(*arguments: object) -> subprocess.CompletedProcess[str]:
 @pytest.fixture
 def program(build_program: Build, tmp_path: Path) -> Path:
     renamed = tmp_path / "odd_names"
-    command = [require("objcopy"), "--redefine-sym", f"step={FUNCTION}", build_program("odd_names", "-g0"), renamed]
+    source = build_program("odd_names", "-g0")
+    command: list[str | Path] = [require("objcopy"), "--redefine-sym", f"step={FUNCTION}", source, renamed]
     subprocess.run(command, check=True, timeout=60)
     return renamed
 
