@@ -7,6 +7,8 @@ ARGS ?=
 # Tests on several cores at once, two to a core, as nearly half of their time they wait for programs; ARGS='-n 0 --pdb' for
 # one after the other, in a debugger.
 WORKERS := $(shell workers=$$(($$(nproc) * 2)); echo $$((workers < 6 ? workers : 6)))
+# Else each of their processes compiles the modules that it imports: a third of a second, where it says not to keep them.
+TESTING := PYTHONDONTWRITEBYTECODE=
 PARALLEL ?= -n $(WORKERS) --dist worksteal
 # What goes into the native build; a change of Python code needs none, the installation is editable.
 NATIVE := pyproject.toml CMakeLists.txt \
@@ -49,10 +51,10 @@ demo: $(VENV)/installed
 # The native tests, too, in a short form; a variable of this target is one of what it depends on.
 test: export STROBE_SHORT_TESTS := 1
 test: $(VENV)/test-tools sanitize
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest $(PARALLEL) -m "not long" $(ARGS)
+	$(TESTING) PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest $(PARALLEL) -m "not long" $(ARGS)
 
 test-all: $(VENV)/test-tools sanitize
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest $(PARALLEL) $(ARGS)
+	$(TESTING) PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest $(PARALLEL) $(ARGS)
 
 scenarios: $(VENV)/test-tools
 	STROBE_SCENARIOS=1 PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m scenario $(ARGS)

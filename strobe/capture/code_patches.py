@@ -180,14 +180,22 @@ class CodePatches:
             return {}
         # the trampolines of a library that is unloaded go with it, before it can be loaded again
         marks = [patch.mark if installed else None for patch in changed.values()]
-        results = self.change([_change_of(patch, installed, self.sites) for patch in changed.values()], marks)
+        changes = [_change_of(patch, installed, self.sites) for patch in changed.values()]
+        results = self.change(changes, marks)
         refused = {}
-        for (function_id, patch), why in zip(changed.items(), results, strict=True):
-            if why:
+        for (function_id, patch), change, why in zip(changed.items(), changes, results, strict=True):
+            if why and not (why is Refusal.OTHER_CODE and not installed and self._is_out(change)):
                 refused[function_id] = why
             else:
                 patch.installed = installed
         return refused
+
+    def _is_out(self, removal: Change) -> bool:
+        """Whether what it would write stands there already, or nothing is mapped: the library was unloaded, perhaps
+        loaded again, and the agent of a stopped program reports neither."""
+        address, beneath, *_ = removal
+        with self._memory() as memory:
+            return bytes_at(memory, address, len(beneath)) in (beneath, b"")
 
     def change(
         self, changes: list[Change], marks: Sequence[tuple[int, int] | None] = (), agents: Collection[int] = ()

@@ -13,6 +13,7 @@ from support import processes
 from support.programs import require
 
 from strobe import _core
+from strobe.capture.code_patches import CodePatch, CodePatches
 from strobe.symbols import ElfResolver
 
 WRITTEN, OTHER_CODE = 0, 1
@@ -201,3 +202,23 @@ def test_one_thread_under_another_debugger_leaves_all_running(
             assert process.stdout.read(1) == b"r"
         finally:
             processes.end(process)
+
+
+@pytest.mark.parametrize(
+    ("stands", "is_out"),
+    [(b"jump!", True), (b"\0\0\0\0\0", True), (b"", True), (b"\xccump!", False), (b"other", False)],
+)
+def test_a_jump_is_out_where_its_library_has_gone(cat: subprocess.Popen[bytes], stands: bytes, is_out: bool) -> None:
+    """Nothing is mapped there, or the library that was loaded again: a stopped program reports neither. Where another
+    debugger has a breakpoint in the jump the rest of it stays there."""
+    address = unused_code(cat.pid) if stands else 4096
+    if stands:
+        _core.write_code(cat.pid, [(address, stands, b"\0\0\0\0\0", None)], True, [None], [])
+    patches = CodePatches(cat.pid)
+    patches.running = True
+    patches._patches[1] = CodePatch(address, b"\0\0\0\0\0", b"jump!", 0, NOWHERE, (0, 0), True)
+    assert patches.take_out() is is_out
+    assert patches.take_out() is is_out
+    if stands:
+        assert patches.read(address, 5) == (b"\0\0\0\0\0" if is_out else stands)
+    echo(cat, b"going on\n")
