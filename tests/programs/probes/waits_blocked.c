@@ -1,16 +1,18 @@
-// Goes through a line for two seconds with SIGTRAP blocked, each way behind its name; "unblocked": without. "until
-// told": also without, until SIGUSR1 comes.
+// `waits_blocked WAY [SECONDS]` goes through a line for two seconds with SIGTRAP blocked, each way behind its name;
+// "unblocked": without. "until told": also without, until SIGUSR1 comes.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 static sigset_t all, none;
 static volatile int sum;
+static int seconds = 2;
 static volatile sig_atomic_t is_told;
 
 __attribute__((noinline)) static int step(int n) {
@@ -27,17 +29,17 @@ static void pauses(void) { usleep(10000); }
 
 // Waits with a mask that is not the one it comes back to.
 static void suspends(void) {
-    alarm(2);
+    alarm(seconds);
     sigsuspend(&none);
 }
 
 static void polls(void) {
-    const struct timespec soon = {2, 0};
+    const struct timespec soon = {seconds, 0};
     ppoll(NULL, 0, &soon, &none);
 }
 
 static void waits(void) {
-    const struct timespec soon = {2, 0};
+    const struct timespec soon = {seconds, 0};
     sigset_t most = all;
     sigdelset(&most, SIGALRM);
     while (sigtimedwait(&most, NULL, &soon) < 0 && errno == EINTR) {
@@ -45,12 +47,13 @@ static void waits(void) {
 }
 
 int main(int argc, char** argv) {
+    if (argc > 2) seconds = atoi(argv[2]);
     const struct {
         const char* name;
         void (*wait)(void);
         int rounds;
-    } ways[] = {{"blocked", pauses, 200},
-                {"unblocked", pauses, 200},
+    } ways[] = {{"blocked", pauses, 100 * seconds},
+                {"unblocked", pauses, 100 * seconds},
                 {"suspends", suspends, 2},
                 {"polls", polls, 2},
                 {"waits", waits, 2}};
