@@ -181,7 +181,13 @@ class Modules:
         """The module, or how it differs. The file is open from the comparison on until its symbols are read, so that
         they are known to be of this very file. `known`: what was read of the file that is mapped, and whose name
         another may have now, with the same code and without a build id, but with other types."""
-        with closing(ElfFile(module.path)) as file:
+        try:
+            opened = ElfFile(module.path)
+        except ValueError:
+            if known is None and memory.layout() is None:
+                raise
+            return "no program any more"  # as while a linker writes it
+        with closing(opened) as file:
             difference = _difference(memory, file)
             if difference:
                 return difference

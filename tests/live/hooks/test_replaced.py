@@ -91,6 +91,19 @@ def test_deleted_program_is_refused(
     assert ends_right(process)
 
 
+@pytest.mark.parametrize("content", [b"", b"\x7fELF", b"no program"])
+def test_program_whose_file_is_just_being_written_is_refused(
+    manager: SessionManager, start: Start, build_program: Build, tmp_path: Path, content: bytes
+) -> None:
+    program = copied(build_program("steady", "-O1"), tmp_path / "app")
+    process = start(program)
+    program.unlink()
+    program.write_bytes(content)
+    with pytest.raises(StrobeError, match=r"no longer the file .* \(no program any more\)"):
+        attach(manager, process.pid, "*")
+    assert ends_right(process)
+
+
 @pytest.mark.parametrize("flags", [(), (NO_ID,)], ids=["build-id", "without"])
 def test_a_copy_of_the_same_build_does_as_well(
     manager: SessionManager, start: Start, build_program: Build, tmp_path: Path, flags: tuple[str, ...]
