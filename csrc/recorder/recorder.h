@@ -52,6 +52,7 @@
 #define STROBE_FILTERED_BYTES (16u << 20)   /* of chunks, made ahead when a program begins to filter its system calls */
 #define STROBE_RETURNING_MARK 0x80000000ull /* added to a frame's number, which alone could be anything on a stack */
 #define STROBE_PAGE_BYTES 4096u
+#define STROBE_MADV_DONTNEED 4
 #define STROBE_SIG_BLOCK 0 /* rt_sigprocmask(2) */
 #define STROBE_SIG_UNBLOCK 1
 #define STROBE_SIG_SETMASK 2
@@ -458,6 +459,7 @@ void strobe_record_thread(struct strobe_recorder* recorder, struct strobe_thread
 struct strobe_totals* strobe_totals_begin(struct strobe_recorder* recorder, struct strobe_thread_state* state,
                                           uint32_t function);
 void strobe_totals_forget(struct strobe_recorder* recorder, struct strobe_thread_state* state);
+void strobe_totals_free(const struct strobe_recorder* recorder, struct strobe_thread_state* state);
 /* Of the call of `frame`, which has returned. */
 void strobe_totals_add_duration(struct strobe_totals* totals, const struct strobe_frame* frame,
                                 uint64_t duration_ticks);

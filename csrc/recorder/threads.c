@@ -448,6 +448,7 @@ void strobe_thread_end(struct strobe_recorder* recorder, struct strobe_thread_st
 static int strobe_state_retire(struct strobe_recorder* recorder, struct strobe_thread_state* state) {
     uint64_t idle = state->idle;
     int has_ended = state->tid != 0 && strobe_thread_has_ended(recorder, state, state->tid);
+    int has_totals = state->totals_chain != 0;
     uint32_t index;
     strobe_totals_forget(recorder, state);
     for (index = 0; index < state->depth; index++) {
@@ -458,6 +459,7 @@ static int strobe_state_retire(struct strobe_recorder* recorder, struct strobe_t
     state->idle = STROBE_RETIRED;
     if (!strobe_compare_exchange64(&state->busy_slot, idle, STROBE_RETIRED) && state->busy_slot != STROBE_RETIRED)
         return 1;
+    if (has_totals) strobe_totals_free(recorder, state);
     if (!has_ended) return 0;
     state->tid = 0;
     STROBE_COMPILER_BARRIER();

@@ -32,6 +32,15 @@ void strobe_totals_forget(struct strobe_recorder* recorder, struct strobe_thread
     state->totals_chain = 0;
 }
 
+/* Of a state that no thread works with: numbers of functions go on over sessions, so that each would take other pages.
+ */
+void strobe_totals_free(const struct strobe_recorder* recorder, struct strobe_thread_state* state) {
+    uint64_t first = ((uint64_t)state->totals_index + STROBE_PAGE_BYTES - 1) & ~(uint64_t)(STROBE_PAGE_BYTES - 1);
+    uint64_t end = (uint64_t)(state->totals_index + STROBE_FUNCTION_CAPACITY) & ~(uint64_t)(STROBE_PAGE_BYTES - 1);
+    if (recorder->may_call_kernel)
+        strobe_syscall(STROBE_SYS_MADVISE, (int64_t)first, (int64_t)(end - first), STROBE_MADV_DONTNEED, 0, 0, 0);
+}
+
 /* Log-linear: the octave, and the two bits below its leading one. */
 static uint32_t strobe_histogram_bucket(uint64_t ticks) {
     uint32_t octave, bucket;

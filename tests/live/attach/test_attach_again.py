@@ -180,6 +180,32 @@ def test_nothing_of_ended_sessions_stays_mapped(manager: SessionManager, running
     ends_well(running)
 
 
+def test_the_threads_of_a_program_take_no_more_memory_with_each_session(
+    manager: SessionManager, build_program: Build
+) -> None:
+    """Each has other numbers of functions, and a thread has a table by these."""
+    with attached_program(build_program("calls_many", "-O1")) as process:
+        sizes = []
+        for _ in range(6):
+            session = attach(manager, process.pid, "many_*")
+            wait_until(lambda session=session: len(list(all_threads(session))) >= 100, "calls of all threads", 60)
+            session.stop()
+            sizes.append(largest_kb(process.pid))
+    assert sizes[-1] < sizes[0] + 500, sizes  # 400 for each session, where they stay
+
+
+def all_threads(session: Session) -> list[int | None]:
+    return [one.thread_id for one in session.timeline.totals(EventFilter(), "thread")]
+
+
+def largest_kb(pid: int) -> int:
+    """What is in memory of the largest mapping: the states of threads."""
+    lines = Path(f"/proc/{pid}/smaps").read_text().splitlines()
+    sizes = [int(line.split()[1]) for line in lines if line.startswith("Size:")]
+    resident = [int(line.split()[1]) for line in lines if line.startswith("Rss:")]
+    return max(zip(sizes, resident, strict=True))[1]
+
+
 def test_sessions_go_on_when_frida_is_begun_anew(
     manager: SessionManager, launch: Launch, running: subprocess.Popen[str], build_program: Build
 ) -> None:
