@@ -182,6 +182,9 @@ class Timeline:
         asked = EventFilter(event_type="function_enter", function=TextMatch(one_of=frozenset(sure)))
         if sure and self.doubts(asked):
             sure = []
+        if sure:  # the program runs on: not those that were called first while it was asked for doubts
+            called = {item.key for item in self.totals(asked, "function")}
+            sure = [name for name in sure if name not in called]
         certain = set(sure)
         return sure, [name for name in names if name not in certain]
 
