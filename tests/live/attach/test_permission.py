@@ -15,7 +15,7 @@ from strobe.session.live import LiveSession
 
 
 def test_a_tracer_is_permitted_until_the_session_ends(build_program: Build, manager: SessionManager) -> None:
-    program = build_program("permits", "-rdynamic")
+    program = build_program("permits")
     process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdin is not None and process.stdout is not None
