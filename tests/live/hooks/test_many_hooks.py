@@ -118,6 +118,7 @@ def test_an_empty_answer_looks_nothing_up_function_by_function(
 ) -> None:
     """Of 5,868 functions it took 46 s, and so did the end of a session in which nothing had been called."""
     session = launch(build_many_functions(200), patterns=["work_*"])
+    wait_until(lambda: text(session, "stdout") == "ready\n", "the program to be ready")
     os.kill(session.pid, signal.SIGUSR1)
     assert outcome(session).status == 0
     asked: list[str] = []
