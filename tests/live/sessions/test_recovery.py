@@ -160,7 +160,8 @@ def test_a_program_whose_start_was_killed_is_ended(
     shutil.copy(build_program("steady"), program)  # in a file of its own, which nobody else runs
     host = subprocess.run([sys.executable, "-c", KILLED, program, stdio], stdin=subprocess.DEVNULL, timeout=TIMEOUT)
     assert host.returncode == -signal.SIGKILL
-    assert len(processes_of(program)) == 1
+    if stdio == "inherit":  # else it may have ended by SIGPIPE: nobody holds its output any more
+        assert len(processes_of(program)) == 1
     assert manager.list() == []
     wait_until(lambda: not processes_of(program), "its end")
 
