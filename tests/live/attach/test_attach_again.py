@@ -129,6 +129,27 @@ def test_coroutines_that_a_handler_preempts_go_on_right(
         assert process.returncode == 0
 
 
+@pytest.mark.parametrize("form", ["native", "portable"])
+def test_what_a_thread_has_open_returns_in_the_next_session(
+    manager: SessionManager, build_program: Build, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    """While another thread has as much open of the next session: no thread is given what a living one returns by."""
+    monkeypatch.setenv("STROBE_RECORDER", form)
+    with attached_program(build_program("returns_later")) as process:
+        assert process.stdout is not None
+        session = attach(manager, process.pid, "hold")
+        process.send_signal(signal.SIGUSR1)
+        assert process.stdout.readline() == "inside\n"
+        wait_until(lambda: called(session, "hold") == 21, "the first thread's calls", 60)
+        session.stop()
+        session = attach(manager, process.pid, "other")
+        process.send_signal(signal.SIGUSR1)
+        assert process.communicate(timeout=60) == ("right\n", None)
+        assert process.returncode == 0
+        assert status(session) == 0
+        assert called(session, "other") == 21
+
+
 def test_a_trampoline_of_an_ended_session_counts_for_no_function_of_the_next(
     manager: SessionManager, build_program: Build
 ) -> None:
