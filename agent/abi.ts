@@ -18,6 +18,8 @@ export const TRAMPOLINE_BYTES = 96;
 export const TRAMPOLINE_HEAD = 14;
 export const CODE_BEHIND = 32;
 export const TRAMPOLINES_HEADER = 16;
+export const LONE_UNSHARE = 1;
+export const LONE_SETNS = 2;
 /** struct strobe_capture: the offsets of its fields, and its size. */
 export const CAPTURE = { source: 0, kind: 1, second: 2, textWords: 3, offset: 4, other: 6, bytes: 8 };
 /** struct strobe_jump: the offsets of its fields, and its size. */

@@ -30,6 +30,11 @@ export function globalExport(name: string): NativePointer {
     return library?.findExportByName(name) ?? Module.getGlobalExportByName(name);
 }
 
+/** Null where the C library has none. */
+export function libraryExport(name: string): NativePointer | null {
+    return library?.findExportByName(name) ?? null;
+}
+
 const open_ = new NativeFunction(globalExport("open"), "int", ["pointer", "int"]);
 const fstatExport = Module.findGlobalExportByName("fstat"); // glibc has it from 2.33 on
 const fstat = fstatExport === null ? null : new NativeFunction(fstatExport, "int", ["int", "pointer"]);

@@ -1,10 +1,12 @@
 /**
- * The two places in libraries of the process that are changed whatever is traced: `_exit`, whose call says how the program ended, and that
- * the recorder was on until then, and the function that the dynamic linker calls when libraries come and go, which Frida has hooked. A forked child has no agent:
+ * The places in libraries of the process that are changed whatever is traced: `_exit`, whose call says how the program ended, and that
+ * the recorder was on until then; `unshare` and `setns`, which fail where the process has threads, as the agent's are; and the function
+ * that the dynamic linker calls when libraries come and go, which Frida has hooked. A forked child has no agent:
  * what Frida would do there waits for threads and locks for ever (csrc/recorder/arch/x86_64/guards.c, process_hooks.c).
  */
 
-import { globalExport, makeExecutable, mapWipedInChildren } from "./libc.js";
+import { LONE_SETNS, LONE_UNSHARE } from "./abi.js";
+import { globalExport, libraryExport, makeExecutable, mapWipedInChildren } from "./libc.js";
 import { mapNear } from "./near_memory.js";
 import type { Recorder } from "./recorder.js";
 
@@ -44,6 +46,16 @@ export class ProcessHooks {
     /** False where a probe of Interceptor's must do. */
     noteExit(recorder: Recorder, write: (memory: NativePointer) => number): boolean {
         return this.place(recorder, behindMark(globalExport("_exit")), write);
+    }
+
+    /** Calls that need a process of one thread wait in what `write` puts at the memory, until the agent has left. */
+    waitUntilAlone(recorder: Recorder, write: (memory: NativePointer, call: number, displaced: NativePointer) => number): void {
+        for (const [name, call] of [["unshare", LONE_UNSHARE], ["setns", LONE_SETNS]] as const) {
+            const entry = libraryExport(name);
+            if (entry === null) continue;
+            const at = behindMark(entry);
+            this.place(recorder, at, memory => write(memory, call, at));
+        }
     }
 
     /** `write` is given where Frida's hook leads. False where there is none. */

@@ -151,6 +151,8 @@ export class Recorder {
         };
         this.changeProcess = () => {
             this.noteExit(tools, form);
+            const writeLone = new NativeFunction(form.strobe_agent_lone_routine, "uint32", ["pointer", "uint32", "pointer"]);
+            this.processHooks.waitUntilAlone(this, (memory, call, displaced) => writeLone(memory, call, displaced) as number);
             const writeGuard = new NativeFunction(form.strobe_agent_loader_guard, "uint32", ["pointer", "pointer", "pointer"]);
             this.isToldOfLibraries = this.processHooks.guardLoader(this, (memory, leadsTo) => writeGuard(memory, leadsTo, SET_CANCEL_STATE) as number);
         };
@@ -324,7 +326,7 @@ function librarySymbols(handle: NativePointer): Record<string, NativePointer> {
         "strobe_agent_end_stores", "strobe_agent_set_watch", "strobe_agent_set_recipe",
         "strobe_agent_move_watch", "strobe_agent_add_extras", "strobe_agent_set_extras", "strobe_agent_set_callers", "strobe_agent_set_unwinding", "strobe_agent_set_script",
         "strobe_agent_set_libraries_changed", "strobe_agent_end",
-        "strobe_agent_unwind_table", "strobe_agent_catches_returns", "strobe_agent_exit_probe", "strobe_agent_exit_routine",
+        "strobe_agent_unwind_table", "strobe_agent_catches_returns", "strobe_agent_exit_probe", "strobe_agent_exit_routine", "strobe_agent_lone_routine",
         "strobe_agent_guard", "strobe_agent_loader_guard", "strobe_agent_let_leave", "strobe_agent_note_unreported", "strobe_agent_ticks", "strobe_on_thread_end",
         "strobe_native_begin", "strobe_native_sites", "strobe_native_catch_traps", "strobe_agent_set_trap", "strobe_agent_add_probe", "strobe_agent_remove_probe", "strobe_agent_add_site_range", "strobe_agent_forget_code", "strobe_agent_set_site", "strobe_agent_limit_probe", "strobe_agent_begin_limit", "strobe_native_observe", "strobe_native_observed_name",
         "strobe_native_catch_faults", "strobe_native_leave_faults", "strobe_native_traces_library",

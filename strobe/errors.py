@@ -220,6 +220,11 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
         "The agent in process {pid} did not answer within {seconds} s.",
         "The process may be stopped (SIGSTOP, or a debugger), or the machine very busy; try again or stop the session.",
     ),
+    "agent_left": (
+        Code.ATTACH_FAILED,
+        "Strobe has left process {pid}: the program called {function}, which fails where a process has threads.",
+        "What was recorded until then can still be read with {query}.",
+    ),
     "agent_stays": (
         Code.INTERNAL,
         "Process {pid} is no longer recorded, but the agent stays in the process: a thread is in the agent's code, "

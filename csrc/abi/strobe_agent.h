@@ -208,7 +208,14 @@ struct strobe_control_view {
     uint64_t reserved;
     uint32_t alive;
     uint32_t has_agent;
+    uint64_t reserved1[2];
+    uint32_t lone_call;
+    uint32_t lone_fd;
 };
+
+/* struct strobe_control.lone_call: which call waits until the agent has left, as it fails where there are threads. */
+#define STROBE_LONE_UNSHARE 1u
+#define STROBE_LONE_SETNS 2u
 
 struct strobe_thread_state_view {
     uint32_t claimed;

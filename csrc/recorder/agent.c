@@ -67,6 +67,10 @@ void* strobe_agent_exit_probe(uint32_t cpu_offset, uint32_t rdi_offset) {
 
 uint32_t strobe_agent_exit_routine(uint8_t* memory) { return strobe_exit_routine_write(&strobe_recorder, memory); }
 
+uint32_t strobe_agent_lone_routine(uint8_t* memory, uint32_t call, const uint8_t* displaced) {
+    return strobe_lone_routine_write(&strobe_recorder, memory, call, displaced);
+}
+
 /* Those with a place in `inside` whose stack still says so: arch/x86_64/guards.c. */
 static uint32_t strobe_threads_inside(const struct strobe_recorder* recorder) {
     uint32_t index, count = 0;

@@ -162,6 +162,7 @@ int64_t strobe_recorder_init(struct strobe_recorder* recorder, uint8_t* segment)
     recorder->control->exit_handler = recorder->exit_function;
     recorder->control->alive = 1;
     recorder->control->has_agent = 1;
+    recorder->control->lone_call = 0;
     recorder->control->is_own = 1;
     return 0;
 }

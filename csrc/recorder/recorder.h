@@ -153,6 +153,8 @@ struct strobe_control {
     uint32_t is_own;         /* this memory is the process's own: 0 in a child until it is recorded */
     uint64_t loading_thread; /* thread pointer of the one that reports a library to the agent, and is in its code; 12
                                 bytes behind has_agent. Who comes there has the dynamic linker's lock. */
+    uint32_t lone_call;      /* STROBE_LONE_*; 0: none waits. The host clears it. */
+    uint32_t lone_fd;        /* its first argument; behind lone_call, as machine code has it */
 };
 
 struct strobe_probe {
@@ -294,6 +296,8 @@ STROBE_IS_SEEN(recorder, states_used);
 STROBE_IS_SEEN(recorder, state_bytes);
 STROBE_IS_SEEN(control, alive);
 STROBE_IS_SEEN(control, has_agent);
+STROBE_IS_SEEN(control, lone_call);
+STROBE_IS_SEEN(control, lone_fd);
 STROBE_IS_SEEN(thread_state, claimed);
 STROBE_IS_SEEN(thread_state, tid);
 STROBE_IS_SEEN(thread_state, busy_slot);
@@ -512,6 +516,10 @@ void* strobe_exit_probe_write(struct strobe_recorder* recorder, uint32_t cpu_off
    for a CPU that has none. `leads_to`: Frida's own hook. Likewise where the portable form's trampolines lead; `enter`:
    a strobe_enter_function. */
 uint32_t strobe_exit_routine_write(struct strobe_recorder* recorder, uint8_t* memory);
+/* Likewise unshare and setns, which `call` names (STROBE_LONE_*). `displaced`: the five bytes that the jump there
+   replaces; it goes on behind them. */
+uint32_t strobe_lone_routine_write(struct strobe_recorder* recorder, uint8_t* memory, uint32_t call,
+                                   const uint8_t* displaced);
 uint32_t strobe_entry_guard_write(struct strobe_recorder* recorder, uint8_t* memory, uint64_t enter);
 uint32_t strobe_guard_write(struct strobe_recorder* recorder, uint8_t* memory, uint64_t leads_to);
 uint32_t strobe_loader_guard_write(struct strobe_recorder* recorder, uint8_t* memory, uint64_t leads_to);

@@ -38,7 +38,7 @@ def is_recording(memory: FileIO, recorder: int, start_ticks: int) -> bool:
     `start_ticks`. `memory`: /proc/PID/mem. False, too, where the process has become another program."""
     try:
         control, header, *_ = _at(memory, _abi.RECORDER_VIEW, recorder)
-        alive, _ = _at(memory, _abi.CONTROL_VIEW, control)
+        alive, *_ = _at(memory, _abi.CONTROL_VIEW, control)
         (start,) = struct.unpack("<Q", os.pread(memory.fileno(), 8, header + _abi.HEADER_AT["start_ticks"]))
     except (OSError, struct.error, OverflowError):  # nothing is mapped there
         return False
@@ -72,7 +72,7 @@ def written_until(pid: int, memory: FileIO, recorder: int, moment: int, deadline
 def _works(memory: FileIO, recorder: int) -> Iterator[_Work]:
     try:
         control, _, states, used, size = _at(memory, _abi.RECORDER_VIEW, recorder)
-        alive, _ = _at(memory, _abi.CONTROL_VIEW, control)
+        alive, *_ = _at(memory, _abi.CONTROL_VIEW, control)
         if not alive:  # a child that is not recorded has its parent's states
             return
         view = _abi.THREAD_STATE_VIEW

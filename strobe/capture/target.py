@@ -29,6 +29,7 @@ from strobe.capture.exit_status import wait_for_end, wait_unless
 from strobe.capture.last_thread import end_with_last_thread
 from strobe.capture.leaving import leave
 from strobe.capture.limits import check_room
+from strobe.capture.lone_calls import follow_lone_calls
 from strobe.capture.observers import observe
 from strobe.capture.probe_sites import ProbeSites
 from strobe.capture.probes import Plan
@@ -77,6 +78,7 @@ class Target:
         self._is_allowed = False
         self._ended = threading.Event()
         self._released = threading.Event()  # the process has ended, or goes on without us
+        self._has_left = False  # the agent, before it was told to
         self._open_streams = set() if attached else set(_STREAMS)
         self._recorder_place: tuple[int, int] | None = None  # as place_of has it
         self._output_ended = threading.Event()
@@ -169,6 +171,10 @@ class Target:
             self._enter(device)
             last = partial(end_with_last_thread, self.pid, self._agent, self._released)
             threads.start(f"strobe-last-{self.pid}", last, threads.logged_only)
+            if self._recorder_place is not None:
+                seen = (self.pid, self.setup.recorder, self._recorder_place, self._released)
+                alone = partial(follow_lone_calls, *seen, self._leave_for_call)
+                threads.start(f"strobe-alone-{self.pid}", alone, threads.logged_only)
             threads.start(f"strobe-end-{self.pid}", self._watch_end, self._fail(_END))
         except BaseException:
             self._released.set()
@@ -352,6 +358,9 @@ class Target:
         """Leaves the process running, with its own code back in place. Raises agent_stays. Where the process is stopped
         this is done later, when it goes on, the hooks at once where that is possible."""
         self._released.set()
+        if self._has_left:
+            self._wake_watcher()
+            return Departure.NOW
         are_out = False
         try:
             are_out = self._take_out()
@@ -372,6 +381,34 @@ class Target:
         return not self._is_gone() and is_stopped(self.pid)
 
     def _take_back(self) -> None:
+        try:
+            self._remove_agent()
+        finally:
+            self._wake_watcher()
+
+    def _wake_watcher(self) -> None:
+        with self._pidfd_lock:
+            if self._pidfd >= 0:
+                os.eventfd_write(self._wake, 1)
+
+    def _leave_for_call(self, name: str) -> bool:
+        """A call waits that fails where there are threads. Whether the agent has left: not where the program has some
+        itself."""
+        with contextlib.suppress(OSError, StrobeError):
+            if len(self._agent.program_threads(task_ids(self.pid))) == 1:
+                self._events.on_lone_call(name, partial(self._leave_early, name))
+        return self._has_left
+
+    def _leave_early(self, name: str) -> None:
+        """Its end is waited for all the same."""
+        self._has_left = True
+        self._agent.note_left_for(name)
+        self._released.set()
+        with contextlib.suppress(ProcessLookupError, StrobeError):
+            self._take_out()
+        leave(self.pid, self._is_stopped, self._remove_agent, self._fail("the agent's removal"))
+
+    def _remove_agent(self) -> None:
         steps = (
             self._take_out,  # those that could not be taken out before
             self._agent.stop_recording,
@@ -384,9 +421,6 @@ class Target:
             self._end_agent(True)
         finally:
             self._agent.close()
-            with self._pidfd_lock:
-                if self._pidfd >= 0:
-                    os.eventfd_write(self._wake, 1)
 
     def _end_agent(self, waits_while_stopped: bool) -> None:
         """Raises agent_stays where a thread does not leave its code: it does no harm there, and would if it went."""

@@ -34,6 +34,10 @@ _CUT_OFF = (
     "with the hooks that it has, which can no longer be changed; libraries that it loads later are not traced."
 )
 _OFF = "{subject}: calls are no longer recorded. Start a new session to continue."
+_LEFT = (
+    "The program called {name}, which fails where a process has threads, as Strobe's are: Strobe has left it, and "
+    "calls are no longer recorded."
+)
 
 
 class Confirmation:
@@ -139,15 +143,19 @@ class Confirmation:
             self.last_ticks = moment
             _core.note_checked(self._segment_path, moment)
 
-    def _note_off(self, now_ticks: int) -> None:
+    def note_left(self, name: str) -> None:
+        """The agent has left the program, so that its call of `name` does not fail."""
+        self._note_off(_core.ticks() - self._start_ticks, _LEFT.format(name=name))
+
+    def _note_off(self, now_ticks: int, why: str = "") -> None:
         self._store.close_spans(self._session_id, None, self.last_ticks)
         if self._is_off:
             return
         self._is_off = True
         self._store.add_notes(self._session_id, {"recorder_off": [self.last_ticks, now_ticks]})
-        is_another = self._target.has_become_another()
+        is_another = not why and self._target.has_become_another()
         subject = "The program has become another one by exec" if is_another else "The recorder in the program is off"
-        self._store.add_warnings(self._session_id, [_OFF.format(subject=subject)])
+        self._store.add_warnings(self._session_id, [why or _OFF.format(subject=subject)])
 
     def _note_overwritten(self, missing: set[int], now_ticks: int) -> None:
         fresh = self._hooks.note_overwritten(missing, self.last_ticks)

@@ -41,9 +41,6 @@ from strobe.session.session import Session
 from strobe.session.start_warnings import start_warnings
 from strobe.symbols import SymbolResolver
 from strobe.symbols.select.patterns import Pattern, parse_all
-from strobe.timeline import crashes
-from strobe.timeline.host_events import HostEvent
-from strobe.timeline.moments import event_id, host_number
 from strobe.timeline.output import HostEventSource
 from strobe.timeline.records import SessionRecord
 from strobe.timeline.store import Store
@@ -57,7 +54,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_SINCE_A_CRASH = 100  # events that its handlers may have
 _LOOK_S = 0.05  # whether a stopped program goes on
 _STOPPED = "The program is stopped (SIGSTOP, or a debugger)."
 _LEAVES_LATER = {
@@ -389,6 +385,15 @@ class LiveSession(Session):
         self._attempt("the recording of its children", lambda: self._follow_children(status))
         self._end(status)
 
+    def on_lone_call(self, name: str, leave: Callable[[], None]) -> None:
+        """As TargetEvents."""
+        self._begun.wait()
+        with self._lock:
+            if not self._stopping and not self._exited.is_set():
+                self.confirm()
+                leave()
+                self._confirmation.note_left(name)
+
     def on_failure(self, what: str, error: BaseException) -> None:
         """As TargetEvents; it becomes a warning of the session, once."""
         text = f"{what[0].upper()}{what[1:]} has failed: {threads.reason(error)}."
@@ -548,18 +553,15 @@ class LiveSession(Session):
         if status is None or status.signal is None or self._stopping:
             return
         from strobe.session.crashes.crash import CALLS, crash_of
+        from strobe.session.crashes.crash_events import crash_event, went_on
         from strobe.session.crashes.stack_values import stack_values
         from strobe.values.printers.known import ProjectPrinters
 
         segment = _core.Segment(str(self.record().segment_path))
 
-        def went_on(thread_id: int, ticks: int, depth: int) -> bool:
-            after = event_id(self.id, host_number(segment.moment(ticks)))
-            since = self.query(EventFilter(thread_id=thread_id, after_event_id=after, limit=_SINCE_A_CRASH))
-            return any((event.depth or 0) < depth for event in since.events if event.depth is not None)
-
         modules = self._libraries.known
-        found = crash_of(segment, self._target.pid, status.signal, modules, self._resolver, went_on)
+        goes_on = partial(went_on, self.id, self.query, segment)
+        found = crash_of(segment, self._target.pid, status.signal, modules, self._resolver, goes_on)
         if found is None:
             return
         calls = [self._open_call(function, number) for function, number in found.calls[:CALLS]]
@@ -569,11 +571,8 @@ class LiveSession(Session):
             named = partial(self._stack, timestamp_ns=moment)
             step = partial(stack_values, found.stack, named, modules, self._resolver, printers)
             self._attempt("the stack of the crash", lambda: values.update(step()))
-        number = host_number(segment.moment(found.ticks))
-        names = {tid: name for _, _, tid, name in segment.threads()}
-        event = (self.record().key, number, crashes.EVENT_TYPE, crashes.dump(found.text, values).encode())
-        thread = (self._target.pid, found.thread_id, names.get(found.thread_id, ""))
-        self._store.host_events.put([HostEvent(*event, *thread)])
+        event = crash_event(self.record().key, segment, self._target.pid, found, values)
+        self._store.host_events.put([event])
         self._store.add_notes(self.id, {"crash": found.text})
 
     def waiting_threads(self) -> tuple[list[WaitingThread], int]:

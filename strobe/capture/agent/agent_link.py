@@ -95,8 +95,8 @@ class Setup:
 
 
 class AgentLink:
-    """The agent of one process. Its methods raise agent_unresponsive, agent_failed, and ProcessLookupError when the
-    process is gone."""
+    """The agent of one process. Its methods raise agent_unresponsive, agent_failed, agent_left, and ProcessLookupError
+    when the process is gone."""
 
     def __init__(
         self, session: Any, pid: int, on_added: ModuleAdded, on_removed: ModuleRemoved, failed: threads.Failed
@@ -111,6 +111,7 @@ class AgentLink:
         self._loads_lock = threading.Lock()
         self._loads: set[str] = set()  # what threads that load a library wait for
         self._is_leaving = False
+        self._left_for = ""  # a function that the program calls
         self.removals = 0  # of libraries: the number of the last one that was dealt with
         source = resources.AGENT.read_text()
         self._script = self._call(lambda: session.create_script(source, name="strobe", runtime="qjs"))
@@ -338,6 +339,10 @@ class AgentLink:
         with contextlib.suppress(ValueError):  # closed already
             self._script.off("message", self._receiver)
 
+    def note_left_for(self, name: str) -> None:
+        """From now on what it is asked raises agent_left: it was taken out as the program called this function."""
+        self._left_for = name
+
     def let_threads_leave(self) -> bool:
         """Whether no thread of the program is in code that goes with the agent, nor will be; waits for it.
 
@@ -427,6 +432,8 @@ class AgentLink:
         try:
             yield
         except (frida.InvalidOperationError, frida.TransportError, frida.ProcessNotFoundError) as error:
+            if self._left_for:
+                raise failure("agent_left", pid=self._pid, function=self._left_for) from error
             raise ProcessLookupError(str(error)) from error
         except frida.RPCException as error:
             if _NO_MEMORY in str(error):

@@ -69,6 +69,15 @@ uint32_t strobe_exit_routine_write(struct strobe_recorder* recorder, uint8_t* me
     return 0;
 }
 
+uint32_t strobe_lone_routine_write(struct strobe_recorder* recorder, uint8_t* memory, uint32_t call,
+                                   const uint8_t* displaced) {
+    (void)recorder;
+    (void)memory;
+    (void)call;
+    (void)displaced;
+    return 0;
+}
+
 uint32_t strobe_guard_write(struct strobe_recorder* recorder, uint8_t* memory, uint64_t leads_to) {
     (void)recorder;
     (void)memory;

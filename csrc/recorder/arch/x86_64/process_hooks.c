@@ -1,8 +1,24 @@
 /*
- * `_exit`, which is changed whatever is traced, as machine code written at run time. A child gets it by fork, but no
- * agent. So it looks at the control page first, which the kernel clears in a child. It outlives the script.
+ * Functions of the C library that are changed whatever is traced, as machine code written at run time: `_exit`,
+ * `unshare`, `setns`. A child gets them by fork, but no agent. So they look at the control page first, which the kernel
+ * clears in a child. They outlive the script.
  */
 #include "machine_code.h"
+
+/* linux/sched.h */
+#define STROBE_CLONE_VM 0x100u
+#define STROBE_CLONE_SIGHAND 0x800u
+#define STROBE_CLONE_THREAD 0x10000u
+#define STROBE_CLONE_NEWTIME 0x80u
+#define STROBE_CLONE_NEWNS 0x20000u
+#define STROBE_CLONE_NEWUSER 0x10000000u
+/* What fails where the process has threads; an entered mount namespace, where they share the root. */
+#define STROBE_LONE_UNSHARED (STROBE_CLONE_NEWUSER | STROBE_CLONE_THREAD | STROBE_CLONE_SIGHAND | STROBE_CLONE_VM)
+#define STROBE_LONE_ENTERED (STROBE_CLONE_NEWUSER | STROBE_CLONE_NEWNS | STROBE_CLONE_NEWTIME)
+#define STROBE_DISPLACED_MOVE 0xb8 /* mov eax, the call's number: all that the jump replaces, and the same anywhere */
+#define STROBE_DISPLACED_BYTES 5
+#define STROBE_LONE_TURN_NS 5000000
+#define STROBE_LONE_TURNS 2000 /* the host may have been killed */
 
 /* What `_exit` does, after a note of its argument for the host, which also says that the recorder was on until
    then. Not of a child of vfork, which shares the memory and has another process id, as far as it may be asked for: in
@@ -38,6 +54,80 @@ uint32_t strobe_exit_routine_write(struct strobe_recorder* recorder, uint8_t* me
     strobe_put(&out, STROBE_SYS_EXIT_GROUP, 4);
     strobe_put(&out, 0x050f, 2); /* syscall */
     strobe_put(&out, 0xf4, 1);   /* hlt: as the C library's own, if a filter of system calls lets it go on */
+    return (uint32_t)(out.at - memory);
+}
+
+/* Calls that the kernel refuses a process with more than one thread wait until the agent's are gone: the host ends the
+   recording, and clears lone_call. Not where it cannot be waited, nor in a child of vfork. */
+uint32_t strobe_lone_routine_write(struct strobe_recorder* recorder, uint8_t* memory, uint32_t call,
+                                   const uint8_t* displaced) {
+    struct strobe_bytes out;
+    uint8_t *child, *other, *unasked, *unlimited = NULL, *any_kind = NULL, *turn, *done;
+    uint32_t index;
+    if (displaced[0] != STROBE_DISPLACED_MOVE) return 0;
+    out.at = memory;
+    child = strobe_put_agent_check(&out, recorder);
+    if (call == STROBE_LONE_UNSHARE) {
+        strobe_put(&out, 0xc7f7, 2); /* test edi, flags; jz */
+        strobe_put(&out, STROBE_LONE_UNSHARED, 4);
+    } else {
+        strobe_put(&out, 0xf685, 2); /* test esi, esi; jz: a namespace of any kind */
+        strobe_put(&out, 0x74, 1);
+        any_kind = out.at++;
+        strobe_put(&out, 0xc6f7, 2); /* test esi, kinds; jz */
+        strobe_put(&out, STROBE_LONE_ENTERED, 4);
+    }
+    strobe_put(&out, 0x74, 1);
+    unlimited = out.at++;
+    if (any_kind != NULL) strobe_jump_to_here(any_kind, &out);
+    strobe_put(&out, 0xb848, 2); /* mov rax, &may_call_kernel; cmp dword [rax], 0; je */
+    strobe_put(&out, (uint64_t)&recorder->may_call_kernel, 8);
+    strobe_put(&out, 0x003883, 3);
+    strobe_put(&out, 0x74, 1);
+    unasked = out.at++;
+    strobe_put(&out, 0xb8, 1); /* mov eax, getpid */
+    strobe_put(&out, STROBE_SYS_GETPID, 4);
+    strobe_put(&out, 0x050f, 2); /* syscall */
+    strobe_put(&out, 0x3d, 1);   /* cmp eax, pid; jne */
+    strobe_put(&out, recorder->pid, 4);
+    strobe_put(&out, 0x75, 1);
+    other = out.at++;
+    strobe_put(&out, 0x5657, 2); /* push rdi, rsi */
+    strobe_put(&out, 0x68, 1);   /* a struct timespec: push nanoseconds, 0 */
+    strobe_put(&out, STROBE_LONE_TURN_NS, 4);
+    strobe_put(&out, 0x006a, 2);
+    strobe_put(&out, 0xba48, 2); /* mov rdx, &control->lone_call */
+    strobe_put(&out, (uint64_t)&recorder->control->lone_call, 8);
+    strobe_put(&out, 0x047a89, 3); /* mov [rdx + 4], edi */
+    strobe_put(&out, 0x02c7, 2);   /* mov dword [rdx], call */
+    strobe_put(&out, call, 4);
+    strobe_put(&out, 0xb841, 2); /* mov r8d, turns */
+    strobe_put(&out, STROBE_LONE_TURNS, 4);
+    turn = out.at;
+    strobe_put(&out, 0x003a83, 3); /* cmp dword [rdx], 0; je */
+    strobe_put(&out, 0x74, 1);
+    done = out.at++;
+    strobe_put(&out, 0xe78948, 3); /* mov rdi, rsp; xor esi, esi; mov eax, nanosleep; syscall */
+    strobe_put(&out, 0xf631, 2);
+    strobe_put(&out, 0xb8, 1);
+    strobe_put(&out, STROBE_SYS_NANOSLEEP, 4);
+    strobe_put(&out, 0x050f, 2);
+    strobe_put(&out, 0xc8ff41, 3); /* dec r8d; jnz */
+    strobe_put(&out, 0x75, 1);
+    *out.at = (uint8_t)(turn - (out.at + 1));
+    out.at++;
+    strobe_put(&out, 0x02c7, 2); /* mov dword [rdx], 0 */
+    strobe_put(&out, 0, 4);
+    strobe_jump_to_here(done, &out);
+    strobe_put(&out, 0x10c48348, 4); /* add rsp, 16; pop rsi, rdi */
+    strobe_put(&out, 0x5f5e, 2);
+    strobe_jump_to_here(child, &out);
+    strobe_jump_to_here(unlimited, &out);
+    strobe_jump_to_here(unasked, &out);
+    strobe_jump_to_here(other, &out);
+    for (index = 0; index < STROBE_DISPLACED_BYTES; index++) strobe_put(&out, displaced[index], 1);
+    strobe_put(&out, 0xe9, 1); /* jmp */
+    strobe_put(&out, (uint64_t)(displaced + STROBE_DISPLACED_BYTES - (out.at + 4)), 4);
     return (uint32_t)(out.at - memory);
 }
 
