@@ -6,6 +6,7 @@ here, which looks from outside, has had the agent leave, and lets it go on.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import struct
 import threading
@@ -15,7 +16,7 @@ from io import FileIO
 from pathlib import Path
 
 from strobe import _abi
-from strobe.capture.recorder_state import place_of
+from strobe.capture.recorder_state import read_view
 from strobe.capture.task_status import task_ids
 
 _POLL_S = 0.1
@@ -24,34 +25,22 @@ _ALONE_POLL_S = 0.002
 _OF_ANY_THREADS = ("net:", "ipc:", "uts:", "pid:", "cgroup:")  # namespaces, as links of /proc/PID/fd name them
 
 
-def follow_lone_calls(
-    pid: int, recorder: int, place: tuple[int, int], ended: threading.Event, leave: Callable[[str], bool]
-) -> None:
-    """Until `ended` is set, or the process has become another program. `recorder`, `place`: as recorder_state.place_of
-    has them. `leave` is given the name of the function that waits, and returns whether the agent has left."""
-    control, _ = place
-    while not ended.wait(_POLL_S):
-        try:
-            with FileIO(f"/proc/{pid}/mem", "r+") as memory:
-                if place_of(memory, recorder) != place:
-                    return
-                call, descriptor = _waiting(memory, control)
-                if not call:
-                    continue
-                try:
-                    if _needs_to_be_alone(pid, call, descriptor) and leave(_name(call)):
-                        _wait_until_alone(pid)
-                finally:
-                    if place_of(memory, recorder) == place:
-                        os.pwrite(memory.fileno(), bytes(4), control + _abi.CONTROL_VIEW_AT["lone_call"])
-        except (OSError, struct.error, OverflowError):  # it ends, or may not be read at this moment
-            continue
-
-
-def _waiting(memory: FileIO, control: int) -> tuple[int, int]:
-    """Which call waits (LONE_*), 0 for none, and its first argument."""
-    *_, call, argument = _abi.CONTROL_VIEW.unpack(os.pread(memory.fileno(), _abi.CONTROL_VIEW.size, control))
-    return call, argument
+def follow_lone_calls(pid: int, recorder: int, ended: threading.Event, leave: Callable[[str], bool]) -> None:
+    """Until `ended` is set, or the process has become another program. `recorder`: address of its struct
+    strobe_recorder. `leave` is given the name of the function that waits, and returns whether the agent has left."""
+    # held open: a program that is no longer dumpable would not let it be opened
+    ends = (OSError, struct.error, OverflowError)  # as read_view raises
+    with contextlib.suppress(*ends), FileIO(f"/proc/{pid}/mem", "r+") as memory:
+        control, *_ = read_view(memory, _abi.RECORDER_VIEW, recorder)
+        while not ended.wait(_POLL_S):
+            *_, call, argument = read_view(memory, _abi.CONTROL_VIEW, control)
+            if not call:
+                continue
+            try:
+                if _needs_to_be_alone(pid, call, argument) and leave(_name(call)):
+                    _wait_until_alone(pid)
+            finally:
+                os.pwrite(memory.fileno(), bytes(4), control + _abi.CONTROL_VIEW_AT["lone_call"])
 
 
 def _name(call: int) -> str:
@@ -61,7 +50,12 @@ def _name(call: int) -> str:
 def _needs_to_be_alone(pid: int, call: int, descriptor: int) -> bool:
     if call != _abi.LONE_SETNS:
         return True
-    return not str(Path(f"/proc/{pid}/fd/{descriptor}").readlink()).startswith(_OF_ANY_THREADS)
+    try:
+        return not str(Path(f"/proc/{pid}/fd/{descriptor}").readlink()).startswith(_OF_ANY_THREADS)
+    except FileNotFoundError:
+        return False
+    except OSError:  # it may not be asked
+        return True
 
 
 def _wait_until_alone(pid: int) -> None:

@@ -37,8 +37,8 @@ def is_recording(memory: FileIO, recorder: int, start_ticks: int) -> bool:
     """Whether the recorder (the address of struct strobe_recorder) is on and writes to the segment that began at
     `start_ticks`. `memory`: /proc/PID/mem. False, too, where the process has become another program."""
     try:
-        control, header, *_ = _at(memory, _abi.RECORDER_VIEW, recorder)
-        alive, *_ = _at(memory, _abi.CONTROL_VIEW, control)
+        control, header, *_ = read_view(memory, _abi.RECORDER_VIEW, recorder)
+        alive, *_ = read_view(memory, _abi.CONTROL_VIEW, control)
         (start,) = struct.unpack("<Q", os.pread(memory.fileno(), 8, header + _abi.HEADER_AT["start_ticks"]))
     except (OSError, struct.error, OverflowError):  # nothing is mapped there
         return False
@@ -49,7 +49,7 @@ def place_of(memory: FileIO, recorder: int) -> tuple[int, int] | None:
     """Where a recorder, on or off, has its control page and its segment: the same as long as the process runs the same
     program, whatever that writes. None where nothing is mapped there."""
     try:
-        control, header, *_ = _at(memory, _abi.RECORDER_VIEW, recorder)
+        control, header, *_ = read_view(memory, _abi.RECORDER_VIEW, recorder)
     except (OSError, struct.error, OverflowError):
         return None
     return control, header
@@ -71,8 +71,8 @@ def written_until(pid: int, memory: FileIO, recorder: int, moment: int, deadline
 
 def _works(memory: FileIO, recorder: int) -> Iterator[_Work]:
     try:
-        control, _, states, used, size = _at(memory, _abi.RECORDER_VIEW, recorder)
-        alive, *_ = _at(memory, _abi.CONTROL_VIEW, control)
+        control, _, states, used, size = read_view(memory, _abi.RECORDER_VIEW, recorder)
+        alive, *_ = read_view(memory, _abi.CONTROL_VIEW, control)
         if not alive:  # a child that is not recorded has its parent's states
             return
         view = _abi.THREAD_STATE_VIEW
@@ -84,8 +84,8 @@ def _works(memory: FileIO, recorder: int) -> Iterator[_Work]:
         return
 
 
-def _at(memory: FileIO, view: struct.Struct, address: int) -> tuple[int, ...]:
-    """Raises OSError, struct.error, OverflowError where nothing is mapped there."""
+def read_view(memory: FileIO, view: struct.Struct, address: int) -> tuple[int, ...]:
+    """What lies at this address. Raises OSError, struct.error, OverflowError where nothing is mapped there."""
     return view.unpack(os.pread(memory.fileno(), view.size, address))
 
 

@@ -171,10 +171,8 @@ class Target:
             self._enter(device)
             last = partial(end_with_last_thread, self.pid, self._agent, self._released)
             threads.start(f"strobe-last-{self.pid}", last, threads.logged_only)
-            if self._recorder_place is not None:
-                seen = (self.pid, self.setup.recorder, self._recorder_place, self._released)
-                alone = partial(follow_lone_calls, *seen, self._leave_for_call)
-                threads.start(f"strobe-alone-{self.pid}", alone, threads.logged_only)
+            alone = partial(follow_lone_calls, self.pid, self.setup.recorder, self._released, self._leave_for_call)
+            threads.start(f"strobe-alone-{self.pid}", alone, threads.logged_only)
             threads.start(f"strobe-end-{self.pid}", self._watch_end, self._fail(_END))
         except BaseException:
             self._released.set()

@@ -18,7 +18,7 @@
 #define STROBE_DISPLACED_MOVE 0xb8 /* mov eax, the call's number: all that the jump replaces, and the same anywhere */
 #define STROBE_DISPLACED_BYTES 5
 #define STROBE_LONE_TURN_NS 5000000
-#define STROBE_LONE_TURNS 2000 /* the host may have been killed */
+#define STROBE_LONE_TURNS 6000 /* the host may have been killed */
 
 /* What `_exit` does, after a note of its argument for the host, which also says that the recorder was on until
    then. Not of a child of vfork, which shares the memory and has another process id, as far as it may be asked for: in
