@@ -1,5 +1,5 @@
-/* At the first SIGUSR1 a thread calls hold within hold, 20 times, and stays there. At the second one another thread does
-   the same with other, and the first returns meanwhile: to where it came from, with what it has calculated. */
+/* At the first SIGUSR1 a thread calls hold within hold, 20 times, and stays there. At the second one another thread
+   does the same with other, and the first returns meanwhile: to where it came from, with what it has calculated. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <semaphore.h>
