@@ -29,7 +29,7 @@ RECORDER_SOURCES = (
     "chunks.c",
     "totals.c",
     "threads.c",
-    "agent_calls.c",
+    "callers.c",
     "mappings.c",
     "stack.c",
     "memory.c",

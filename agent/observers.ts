@@ -11,6 +11,7 @@ import { jumpsOf, makeTrampolines, type Trampoline } from "./trampolines.js";
 const ANCHOR = "gnu_get_libc_version"; // nobody interposes it, as sanitizers do sigaction
 const OF_CPP = "__cxa_"; // of whichever library has them
 const CATCH = "__cxa_begin_catch";
+const OF_PROGRAM = "__cyg_profile_"; // the C library's do nothing
 const C_LIBRARY = /^(ld|libc|libpthread|librt|libanl)[-.]/;
 
 /** A function of the program that is called once an exception was caught (strobe/capture/landings.py). */
@@ -35,6 +36,13 @@ export interface ObservingForm {
     faults: { begin: NativePointer; end: NativePointer; noteTraced: NativePointer } | null;
 }
 
+function entryOf(name: string, library: Module): NativePointer | null {
+    const inLibrary = library.findExportByName(name);
+    if (!name.startsWith(OF_CPP) && !name.startsWith(OF_PROGRAM)) return inLibrary;
+    const first = Module.findGlobalExportByName(name);
+    return name.startsWith(OF_PROGRAM) && first !== null && inLibrary !== null && first.equals(inLibrary) ? null : first;
+}
+
 export class Observers {
     private readonly names: string[] = [];
     private real = NULL;
@@ -56,7 +64,7 @@ export class Observers {
         const library = anchor === null ? null : Process.findModuleByAddress(anchor);
         if (library === null) return [];
         const found = this.names
-            .map((name, id) => ({ name, id, entry: name.startsWith(OF_CPP) ? Module.findGlobalExportByName(name) : library.findExportByName(name) }))
+            .map((name, id) => ({ name, id, entry: entryOf(name, library) }))
             .filter((item): item is { name: string; id: number; entry: NativePointer } => item.entry !== null)
             .map(item => ({ ...item, size: symbolSize(item.entry) }));
         const base = Process.mainModule.base;

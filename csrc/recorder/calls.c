@@ -31,20 +31,6 @@ void strobe_frames_leave(struct strobe_thread_state* state, uint64_t sp) {
     while (state->depth > 0 && state->frames[state->depth - 1].slot < sp) strobe_frame_drop(state);
 }
 
-void strobe_caller_restore(const struct strobe_recorder* recorder, uint64_t slot) {
-    struct strobe_thread_state* state = recorder->control->alive ? strobe_thread_known(recorder) : NULL;
-    if (state == NULL || !strobe_own_compare_exchange64(&state->busy_slot, state->idle, slot)) return;
-    while (state->depth > 0 && state->frames[state->depth - 1].slot == slot) {
-        struct strobe_totals* totals = state->frames[state->depth - 1].totals;
-        strobe_frame_drop(state);
-        if (totals == NULL) continue;
-        totals->unwound--;
-        totals->exits_missed++;
-    }
-    STROBE_COMPILER_BARRIER();
-    state->busy_slot = state->idle;
-}
-
 /* Where a return leads through the stub of a frame that is not open: one of the process that forked this one, or one
    that was dropped and whose place may have been taken. */
 static STROBE_COLD uint64_t strobe_return_of_dropped(struct strobe_thread_state* state, uint32_t depth, uint64_t slot) {

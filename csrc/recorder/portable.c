@@ -37,17 +37,25 @@ uint32_t strobe_agent_entry_guard(uint8_t* memory) {
 }
 
 /* What the portable form observes of the C library, whatever is traced: what filters system calls, gives up the clock
-   or fills pages itself (restrictions.c), what locks all memory (mappings.c), and the loader's functions that ask whose
-   code calls them. */
-#define STROBE_OBSERVED_PRCTL 0
-#define STROBE_OBSERVED_SYSCALL 1
-#define STROBE_OBSERVED_MLOCKALL 2
-#define STROBE_OBSERVED 7
+   or fills pages itself (restrictions.c), what locks all memory (mappings.c), the loader's functions that ask whose
+   code calls them, and those that are given where a call comes from. */
+enum strobe_portable_observed {
+    STROBE_OBSERVED_PRCTL,
+    STROBE_OBSERVED_SYSCALL,
+    STROBE_OBSERVED_MLOCKALL,
+    STROBE_OBSERVED_DLADDR,
+    STROBE_OBSERVED_DLADDR1,
+    STROBE_OBSERVED_FUNCTION_ENTER, /* of the program: -finstrument-functions */
+    STROBE_OBSERVED_FUNCTION_EXIT,
+    STROBE_OBSERVED_CALLERS, /* and all from here on */
+    STROBE_OBSERVED = STROBE_OBSERVED_CALLERS + 4
+};
 
 /* NULL where there are no more. */
 const char* strobe_portable_observed_name(uint32_t number) {
-    static const char* const names[STROBE_OBSERVED] = {"prctl",  "syscall", "mlockall", "dlsym",
-                                                       "dlvsym", "dlopen",  "dlmopen"};
+    static const char* const names[STROBE_OBSERVED] = {
+        "prctl", "syscall", "mlockall", "dladdr", "dladdr1", "__cyg_profile_func_enter", "__cyg_profile_func_exit",
+        "dlsym", "dlvsym",  "dlopen",   "dlmopen"};
     return number < STROBE_OBSERVED ? names[number] : NULL;
 }
 
@@ -59,7 +67,11 @@ static uint64_t strobe_portable_observe(struct strobe_recorder* recorder, uint32
         strobe_observe_prctl((uint32_t)registers[0], registers[1], registers[2]);
     } else if (function == STROBE_OBSERVED_MLOCKALL) {
         strobe_observe_mlockall(recorder, (uint64_t*)&registers[0]); /* the guard puts them back from there */
-    } else if (function != STROBE_OBSERVED_SYSCALL) {
+    } else if (function == STROBE_OBSERVED_DLADDR || function == STROBE_OBSERVED_DLADDR1) {
+        ((uint64_t*)registers)[0] = strobe_call_site(recorder, registers[0]);
+    } else if (function == STROBE_OBSERVED_FUNCTION_ENTER || function == STROBE_OBSERVED_FUNCTION_EXIT) {
+        ((uint64_t*)registers)[1] = strobe_call_site(recorder, registers[1]);
+    } else if (function >= STROBE_OBSERVED_CALLERS) {
         strobe_caller_restore(recorder, (uint64_t)slot);
     } else if (registers[0] == STROBE_SYS_PRCTL) {
         strobe_observe_prctl((uint32_t)registers[1], registers[2], registers[3]);

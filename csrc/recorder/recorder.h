@@ -396,10 +396,6 @@ void strobe_frames_leave(struct strobe_thread_state* state, uint64_t sp);
 /* The program calls mlockall with these flags, and goes on with what is left here. Its memory is in RAM by then; the
    recorder's, some GB of addresses of which hardly any is used, is not to come there. */
 void strobe_observe_mlockall(const struct strobe_recorder* recorder, uint64_t* flags);
-/* A function of the loader's begins, which asks whose code calls it, and takes the return address for that. A traced
-   function that jumped there has a stub in its place (return dlsym(RTLD_NEXT, name)), and no library has that: it gets
-   its own back, and its return is not caught. */
-void strobe_caller_restore(const struct strobe_recorder* recorder, uint64_t slot);
 /* The stub of frame `depth` is running, interrupted by a handler: it has put its number where it stood itself. */
 int strobe_is_returning(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
                         uint32_t depth);
@@ -487,7 +483,7 @@ void strobe_observe_seccomp(uint32_t operation, uint64_t filter);
 /* userfaultfd(2) is about to be called. */
 void strobe_observe_userfaultfd(void);
 
-/* agent_calls.c */
+/* callers.c */
 /* Finds routine_offset, agent_code and library_code, on a thread of the agent. `code`: any address in the agent's. */
 void strobe_agent_find(struct strobe_recorder* recorder, uint64_t code);
 /* Whether this thread is one that the agent has made. */
@@ -496,6 +492,14 @@ int strobe_thread_is_agents(const struct strobe_recorder* recorder);
 /* Whether the agent calls the function whose return address lies at `slot`, in a thread of the program that tells it of
    a library. */
 int strobe_call_is_agents(const struct strobe_recorder* recorder, const uint64_t* slot);
+
+/* A function of the loader's begins, which asks whose code calls it, and takes the return address for that. A traced
+   function that jumped there has a stub in its place (return dlsym(RTLD_NEXT, name)), and no library has that: it gets
+   its own back, and its return is not caught. */
+void strobe_caller_restore(const struct strobe_recorder* recorder, uint64_t slot);
+/* Somebody is given `address`, where a call comes from (__builtin_return_address): what the program has there, also
+   where it is a stub of ours by whose frame a traced call is open. */
+uint64_t strobe_call_site(const struct strobe_recorder* recorder, uint64_t address);
 
 /* mappings.c: 0 where there is none */
 /* The mapping that holds `address`. */

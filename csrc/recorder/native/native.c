@@ -19,7 +19,7 @@
 #include "../../recipe/sweeps.c"
 #include "../../recipe/texts.c"
 #include "../agent.c"
-#include "../agent_calls.c"
+#include "../callers.c"
 #include "../calls.c"
 #include "../capture.c"
 #include "../chunks.c"

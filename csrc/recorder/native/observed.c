@@ -1,7 +1,7 @@
 /*
  * Functions of the C library, and of the C++ one, whose calls the recorder must know of, whatever is traced: those that
- * set handlers and block signals (native/faults.c), that begin to filter system calls, limit memory, make a task, or
- * leave calls without their return. Each begins with a
+ * set handlers and block signals (native/faults.c), that begin to filter system calls, limit memory, make a task,
+ * leave calls without their return, or are given where a call comes from. Each begins with a
  * jump to a trampoline as traced functions do, which leads to strobe_native_observe (x86_64/observe.c) instead of
  * strobe_native_enter. Nothing is recorded; the function goes on with the registers that are left here.
  *
@@ -159,6 +159,14 @@ static void strobe_observe_caller(uint64_t* registers) {
     strobe_caller_restore(&strobe_recorder, (uint64_t)(registers + STROBE_RETURN_ADDRESS));
 }
 
+static void strobe_observe_address(uint64_t* registers) {
+    registers[STROBE_RDI] = strobe_call_site(&strobe_recorder, registers[STROBE_RDI]);
+}
+
+static void strobe_observe_call_site(uint64_t* registers) {
+    registers[STROBE_RSI] = strobe_call_site(&strobe_recorder, registers[STROBE_RSI]);
+}
+
 /* SIGABRT itself is left alone: abort sets its action, and raises it, past any observer. */
 static void strobe_observe_abort(uint64_t* registers) {
     strobe_crash_note_abort(registers, registers + STROBE_RETURN_ADDRESS, STROBE_CRASH_BY_ABORT);
@@ -227,6 +235,10 @@ static const struct strobe_observed strobe_observed[] = {
     {"dlvsym", strobe_observe_caller},
     {"dlopen", strobe_observe_caller},
     {"dlmopen", strobe_observe_caller},
+    {"dladdr", strobe_observe_address},
+    {"dladdr1", strobe_observe_address},
+    {"__cyg_profile_func_enter", strobe_observe_call_site}, /* of the program: -finstrument-functions */
+    {"__cyg_profile_func_exit", strobe_observe_call_site},
     {"abort", strobe_observe_abort},
     {"__assert_fail", strobe_observe_assertion}, /* calls abort */
     {"raise", strobe_observe_raise},             /* abort calls it, depending on the C library */

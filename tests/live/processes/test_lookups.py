@@ -1,5 +1,5 @@
 """The loader's functions ask for the code that calls them, by the return address; traced functions that jump to one
-of them are answered as they are untraced."""
+of them are answered as they are untraced. So is who asks where a traced function was called."""
 
 from __future__ import annotations
 
@@ -29,3 +29,29 @@ def test_the_loaders_functions_are_traced_themselves(launch: Launch, build_progr
     session = launch(program, patterns=["@lib:libc.so.6"])
     assert outcome(session) == untraced(program)
     assert {"dlsym", "dlvsym"} <= set(session.timeline.traced_names())
+
+
+@pytest.mark.parametrize("patterns", [["*"], ["*", "@lib:libc.so.6"]], ids=["program", "with C library"])
+def test_a_program_is_told_where_its_functions_are_called(
+    launch: Launch, build_program: Build, patterns: list[str]
+) -> None:
+    """By the compiler's instrumentation, and by its own __builtin_return_address."""
+    program = build_program("instrumented", "-O2", "-finstrument-functions", "-rdynamic")
+    session = launch(program, patterns=patterns, sampling="off")
+    assert outcome(session) == untraced(program)
+    found = totals(session)
+    assert (found["nested"].count, found["leaf"].count) == (3, 3)
+
+
+def test_the_instrumentation_may_lie_in_a_library(
+    launch: Launch, build_program: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = build_program("instrumented", "-O1", "-finstrument-functions", "-rdynamic", "-DELSEWHERE")
+    library = build_program("instrumented", "-DLIBRARY", "-shared", "-fPIC")
+    assert "enter" not in untraced(program).stdout
+    monkeypatch.setenv("LD_PRELOAD", str(library))
+    expected = untraced(program)
+    assert "enter nested from main\n" in expected.stdout
+    monkeypatch.delenv("LD_PRELOAD")
+    session = launch(program, patterns=["*"], env={"LD_PRELOAD": str(library)})
+    assert outcome(session) == expected
