@@ -446,6 +446,10 @@ class HeldThreads:
     def release(self) -> bool:
         """False where they ran on before, at the limit."""
 
+def end_children_with_us(library: str) -> None:
+    """From now on the kernel ends a program that Frida in this process has started when this process ends before Frida
+    lets go of it. `library`: the file of Frida. x86-64 alone."""
+
 class InjectionGuard:
     """Until `end`, Frida in this process loads its agent into `process` from a safe point of the main thread, and puts
     all its registers back.

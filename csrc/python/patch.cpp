@@ -76,6 +76,7 @@ void add_patch(py::module_& module) {
     module.def("duplicate_descriptor", &duplicate_descriptor, py::arg("pidfd"), py::arg("descriptor"));
     module.def("detach_by", &strobe::detach_by, py::arg("tracer"), py::arg("thread"),
                py::call_guard<py::gil_scoped_release>());
+    module.def("end_children_with_us", &strobe::end_children_with_us, py::arg("library"));
     py::class_<strobe::InjectionGuard>(module, "InjectionGuard")
         .def(py::init([](pid_t process, const std::string& library, int limit_ms, bool is_fridas, bool binds_apart) {
                  return std::make_unique<strobe::InjectionGuard>(process, library, std::chrono::milliseconds(limit_ms),

@@ -29,6 +29,7 @@
 #include "patch/injection/clock.h"
 #include "patch/injection/imports.h"
 #include "patch/injection/safe_point.h"
+#include "patch/injection/started_children.h"
 #include "patch/target/process_memory.h"
 #include "patch/target/program_identity.h"
 #include "patch/target/task_state.h"
@@ -458,11 +459,18 @@ pid_t guarded_waitpid(pid_t process, int* status, int options) {
     const pid_t found = was_running(process) ? wait_for_tracee(process, &found_status, options)
                                              : waitpid(process, &found_status, options);
     if (found > 0) note_stop(found, found_status);
+    if (found > 0) note_child(found, found_status);
     if (found > 0 && status != nullptr) *status = found_status;
     return found;
 }
 
 }  // namespace
+
+void end_children_with_us(const std::string& library) {
+    replace_import(library, "waitpid", reinterpret_cast<void*>(&guarded_waitpid));
+    replace_import(library, "execve", reinterpret_cast<void*>(&execve_without_end));
+    replace_import(library, "fork", reinterpret_cast<void*>(&fork_with_end));
+}
 
 InjectionGuard::InjectionGuard(pid_t process, const std::string& library, std::chrono::milliseconds limit,
                                bool is_fridas, bool binds_apart)
@@ -488,6 +496,8 @@ void InjectionGuard::end() {
 }
 
 #else
+
+void end_children_with_us(const std::string&) {}
 
 InjectionGuard::InjectionGuard(pid_t process, const std::string&, std::chrono::milliseconds, bool, bool)
     : process_(process), injection_(std::make_shared<Injection>()) {}

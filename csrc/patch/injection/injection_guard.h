@@ -50,4 +50,8 @@ class InjectionGuard {
     std::shared_ptr<Injection> injection_;
 };
 
+// From now on the kernel ends a program that Frida in this process has started when this process ends before Frida lets
+// go of it (started_children.h). `library`: the file of Frida. x86-64 alone.
+void end_children_with_us(const std::string& library);
+
 }  // namespace strobe

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from strobe import _core
 from strobe.capture.agent.frida_helper import FridaHelper
 from strobe.capture.agent.frida_import import frida
 from strobe.capture.limits import check_descriptors
@@ -35,6 +36,7 @@ class OutputRouter:
         with self._device_lock:
             if self._device is None:
                 check_descriptors()
+                _core.end_children_with_us(frida._frida.__file__)
                 self._device = self._helper.start_with(frida.get_local_device)
                 self._device.on("output", self._receive)
             return self._device

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from support.leftovers import segments
 from support.sessions import Build, Launch, totals
 from support.wait import wait_until
 
+from strobe.capture.task_status import tracer
 from strobe.model import LaunchSpec, TraceRequest
 from strobe.session import SessionManager
 from strobe.timeline.owners import process_start_time
@@ -66,6 +68,7 @@ def killed_while_it_records(strobe_run: Run, home: Path, program: Path) -> int:
     wait_until(lambda: running(store), "the program to run")
     (pid,) = running(store)
     store.close()
+    wait_until(lambda: tracer(pid) == 0, "Frida to let go of it")  # until then it ends with Strobe
     process.kill()
     process.wait(TIMEOUT)
     return pid
@@ -155,15 +158,71 @@ SessionManager().launch(LaunchSpec(sys.argv[1], stdio=sys.argv[2]))
 def test_a_program_whose_start_was_killed_is_ended(
     manager: SessionManager, build_program: Build, tmp_path: Path, stdio: str
 ) -> None:
-    """It is there, and the agent is not in it yet, nor is the segment that a process is known by."""
+    """The agent is not in it yet, nor is the segment that a process is known by. The kernel ends it, or the next
+    command does."""
     program = tmp_path / "steady"
     shutil.copy(build_program("steady"), program)  # in a file of its own, which nobody else runs
     host = subprocess.run([sys.executable, "-c", KILLED, program, stdio], stdin=subprocess.DEVNULL, timeout=TIMEOUT)
     assert host.returncode == -signal.SIGKILL
-    if stdio == "inherit":  # else it may have ended by SIGPIPE: nobody holds its output any more
-        assert len(processes_of(program)) == 1
     assert manager.list() == []
     wait_until(lambda: not processes_of(program), "its end")
+
+
+STARTS = """
+import sys
+import time
+from strobe.capture.agent.device import ROUTER
+from strobe.model import LaunchSpec
+from strobe.session import SessionManager
+manager = SessionManager()
+ROUTER.device()
+ROUTER._helper._started.wait(30)
+print("ready", flush=True)
+sys.stdin.readline()
+manager.launch(LaunchSpec(sys.argv[1], stdio="inherit"))
+"""
+DELAYS_MS = (0, 0, 0.2, 0.5, 1, 2, 3, 5, 8)  # from when the program's process is seen; it is started within some ms
+
+
+def test_a_program_that_is_just_being_started_ends_with_strobe(manager: SessionManager, build_program: Build) -> None:
+    """The process is a copy of Strobe's at first, then stands in the program's first instruction. No command has to
+    come that would end it."""
+    command = [sys.executable, "-c", STARTS, str(build_program("steady"))]
+    for delay_ms in DELAYS_MS:
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as host:
+            assert host.stdin is not None and host.stdout is not None and host.stdout.readline() == "ready\n"
+            before = children(host.pid)
+            host.stdin.write("\n")
+            host.stdin.flush()
+            deadline = time.monotonic() + TIMEOUT
+            while not (started := children(host.pid) - before):
+                assert time.monotonic() < deadline
+            time.sleep(delay_ms / 1000)
+            host.kill()
+            try:
+                wait_until(
+                    lambda started=started: all(has_ended(pid) for pid in started), f"its end ({delay_ms} ms)", 10
+                )
+            finally:
+                for pid in started:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
+    assert manager.list() == []
+
+
+def children(pid: int) -> set[int]:
+    found: set[int] = set()
+    for thread in Path(f"/proc/{pid}/task").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            found |= {int(word) for word in (thread / "children").read_text().split()}
+    return found
+
+
+def has_ended(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in ("Z", "X")
+    except (FileNotFoundError, ProcessLookupError):
+        return True
 
 
 def processes_of(program: Path) -> list[int]:
@@ -177,6 +236,7 @@ def processes_of(program: Path) -> list[int]:
 
 HOST = """
 import sys
+import time
 from strobe.capture.agent.device import ROUTER
 from strobe.model import LaunchSpec
 from strobe.session import SessionManager
