@@ -50,6 +50,8 @@ if TYPE_CHECKING:  # most runs ask for no variable, and these take longer to imp
 
 log = logging.getLogger(__name__)
 
+_ENTRIES = 50  # of calls within it, before a return's own is found
+
 
 class Session:
     """A stored session: what was recorded can be read. `LiveSession` adds what needs the program. For any thread."""
@@ -234,6 +236,18 @@ class Session:
 
         reader, until = self.timeline.reading(wanted)
         return Side(reader, until, wanted, self._filled, self._labels())
+
+    def entry_of(self, returned: Event) -> Event | None:
+        """The entry of the call whose return this event is; None where it was not kept. Raises as `query`."""
+        before = EventFilter(
+            event_type="function_enter",
+            function=TextMatch(equals=returned.function),
+            thread_id=returned.thread_id,
+            to_event=returned.id,
+            newest_first=True,
+            limit=_ENTRIES,
+        )
+        return next((event for event in self.query(before).events if event.depth == returned.depth), None)
 
     def history(self, wanted: EventFilter) -> tuple[list[Touched], Found]:
         """In which events the filter's address is found and as what, by first time. Raises as `query`."""

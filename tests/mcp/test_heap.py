@@ -70,6 +70,9 @@ def test_an_object_is_used_after_it_was_freed(wire: Wire, build_program: Build, 
     ]
     stack = [frame.split(" ")[0] for frame in freed["stack"]]
     assert "close_session" in stack
+    given = [one for one in history["events"] if one["function"] == "malloc" and "$return" in one["places"]]
+    assert given
+    assert all(one["stack"] for one in given)
 
 
 def test_every_form(build_program: Build) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from strobe.dataclass import replace
 from strobe.mcp import results
 from strobe.mcp.answers import event_json, totals_json
-from strobe.model import EventFilter, not_looked_at
+from strobe.model import Event, EventFilter, not_looked_at
 
 if TYPE_CHECKING:
     from strobe.session import Session
@@ -28,7 +29,7 @@ def of(session: Session, wanted: EventFilter) -> dict[str, Any]:
         rest = sum(one.count for one in touched[fitting:])
         answer["touchedMore"] = f"{len(rows) - fitting} others, of {rest} events"
     events = [
-        event_json.bounded_event(event, False, _EVENT_BYTES) | {"places": places[:_PLACES]}
+        event_json.bounded_event(_with_stack(session, event), False, _EVENT_BYTES) | {"places": places[:_PLACES]}
         for event, places in zip(found.events, found.places, strict=True)
     ]
     answer["events"] = events
@@ -40,6 +41,12 @@ def of(session: Session, wanted: EventFilter) -> dict[str, Any]:
     elif found.held > len(events):
         answer["eventsShown"] = "the first and the last ones; limit, last, select or verbose list the events"
     return answer | totals_json.loss(session.timeline.loss())
+
+
+def _with_stack(session: Session, event: Event) -> Event:
+    """Of a return with the stack that was recorded at the call's entry."""
+    entry = session.entry_of(event) if event.event_type == "function_exit" and event.stack is None else None
+    return event if entry is None else replace(event, stack=entry.stack)
 
 
 def _touched(one: Touched) -> dict[str, Any]:

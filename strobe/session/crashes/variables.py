@@ -75,6 +75,7 @@ def _of_frame(frame: StackFrame, memory: StackCopy, module: Module, printers: Pr
     """A call may be the last instruction of a block: what is in scope is looked up before its end."""
     link = frame.pc - (not frame.is_exact) - module.slide
     names, scope = scope_of_address(link, module, None), Scope(module, list, None, printers)
+    names.names_lines = False
     own_memory = _FrameMemory(memory, frame.registers)
     found: list[Variables] = []
     for call, own in zip(names.calls, names.names_by_call, strict=True):

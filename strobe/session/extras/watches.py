@@ -103,7 +103,14 @@ def is_calculated(variable: str) -> bool:
     with suppress(ExpressionError):
         if isinstance(path, Number) or isinstance(parse_expression(variable), syntax.Literal):
             return True
-    return (isinstance(path, Cast) and not path.stars) or root in CALCULATED
+    return _casts_to_number(path) or root in CALCULATED
+
+
+def _casts_to_number(path: Expression) -> bool:
+    """Anywhere in it."""
+    if isinstance(path, Name | Number | Bound):
+        return False
+    return (isinstance(path, Cast) and not path.stars) or _casts_to_number(path.of)
 
 
 def is_plain(tree: syntax.Expression) -> bool:

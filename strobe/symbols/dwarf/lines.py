@@ -1,6 +1,6 @@
 """Lines of source both ways: where the code of a line is, and which line an address belongs to.
 
-Nothing is kept: the native core decodes the line programs that are needed, when somebody asks.
+The native core decodes the line programs that are needed, when somebody asks. Of one unit the rows are kept.
 """
 
 from __future__ import annotations
@@ -77,6 +77,7 @@ class SourceLines:
 
     def __init__(self, core: Callable[[], Dwarf]) -> None:
         self._core = core
+        self._last: tuple[int, LineTable, dict[int, list[int]]] | None = None
 
     def at(self, address: int) -> SourceLocation | None:
         """The row that a link-time address belongs to; None where no unit has it. ValueError for a damaged table."""
@@ -122,13 +123,24 @@ class SourceLines:
         return LineTable(self._core(), unit)
 
     def _code_in(self, unit: int, paths: set[str], first: int, last: int) -> Iterator[LineCode]:
-        table = self.table(unit)
+        table, rows_of = self._by_line(unit)
         own = {number for number, path in enumerate(table.names) if path in paths}
-        for row, line in enumerate(table.lines):
-            if first <= line <= last and table.files[row] in own:
+        lines = range(first, last + 1) if last - first < len(rows_of) else rows_of
+        for row in sorted(row for line in lines if first <= line <= last for row in rows_of.get(line, ())):
+            if table.files[row] in own:
                 found = table.code(row)
                 if found is not None:
                     yield found
+
+    def _by_line(self, unit: int) -> tuple[LineTable, dict[int, list[int]]]:
+        """The unit's rows, and by line their numbers. Of the unit asked for last they are kept: line after line of one
+        function is asked for."""
+        if self._last is None or self._last[0] != unit:
+            table, rows_of = self.table(unit), dict[int, list[int]]()
+            for row, line in enumerate(table.lines):
+                rows_of.setdefault(line, []).append(row)
+            self._last = (unit, table, rows_of)
+        return self._last[1:]
 
 
 class LineTable:

@@ -32,6 +32,7 @@ _MOST_VARIABLES = CONSTANTS["MAX_VARIABLES"]
 _WORD = (1 << 64) - 1
 _NAME_BYTES = 16  # of a thread
 _SPARE = 0  # the variable for an index while its element is looked for
+_MEMORY = paths.Cast(paths.Number(0), "u8", 1)  # of which a calculated address is the element's number
 UNKNOWN_BLOCK = 0xFFFF  # stands for the number of what was kept at the entry, until that is known
 _NO_FLOATS = "an integer is needed here, not a floating-point number"
 _NOT_KEPT = "<not kept: the call began before this was asked for, or there was no room>"
@@ -344,8 +345,15 @@ class Compiler(ABC):
                 _check_word(of.at, address)
                 return paths.Cast(paths.Number(address), name, stars)
             case syntax.PointerCast(of=of, type=name, stars=stars):
-                return paths.Cast(self.path(of), name, stars)
+                return paths.Cast(self._address(of), name, stars)
         raise ExpressionError(node.at, "a variable is needed here", "node->next->value")
+
+    def _address(self, node: syntax.Expression) -> paths.Expression:
+        """What is cast to a pointer: a variable, or a number that is calculated, as in `*(u64*)((u64)p + 8)`."""
+        try:
+            return self.path(node)
+        except ExpressionError:
+            return paths.AddressOf(paths.Computed(_MEMORY, self.number(node).rows, _SPARE, "…"))
 
     # --- operators
 

@@ -105,6 +105,8 @@ class AddressScope:
         self._here = here
         self._given = {} if given is None else {one.name: one for one in given.parameters}
         self._is_prologue = is_prologue
+        self.names_lines = True
+        """Whether it is said on which other lines an optimized variable has a value, which takes a while."""
         self.unread: dict[str, str] = {}
         """What was asked for and has no value at the instruction, and why: a sentence without its end."""
 
@@ -288,7 +290,7 @@ class AddressScope:
     def _elsewhere(self, local: Local, level: int) -> str:
         """On which other lines an optimized variable has a value."""
         file, line = self._line(level)
-        if not isinstance(local.location, OptimizedOut) or file is None:
+        if not self.names_lines or not isinstance(local.location, OptimizedOut) or file is None:
             return ""
         found = _lines_with_value(self._module, file, line, local.location.elsewhere)
         noun = "lines" if len(found) > 1 else "line"

@@ -32,3 +32,19 @@ def test_they_read_as_addresses(launch: Launch, build_program: Build) -> None:
         assert session.query(EventFilter(event_type="probe", where=where)).total_count == count, where
     page = session.query(EventFilter(event_type="probe", select=("$rdi", "(u64)$rdi", "(int)$rdi"), limit=1, offset=3))
     assert page.values == [{"$rdi": "0x3", "(u64)$rdi": "0x3", "(int)$rdi": 3}]
+
+
+CALCULATED = {
+    "*(long*)((u64)&gAdded)": lambda added: added,
+    "*(u8*)((u64)&gAdded + 1)": lambda added: added >> 8,
+    "*(long*)((u64)$rdi * 0 + (u64)&gAdded)": lambda added: added,
+    "((long*)((u64)&gAdded + 8))[-1]": lambda added: added,
+}
+
+
+def test_memory_at_an_address_that_is_calculated(launch: Launch, build_program: Build) -> None:
+    program = build_program("registers", "-O2")
+    session = launch(program, probe=[f"add if *(long*)((u64)&gAdded + 0) == 300 : {', '.join(CALCULATED)}"])
+    assert outcome(session) == untraced(program)
+    (event,) = all_events(session, EventFilter(event_type="probe"))
+    assert event.watch_values == {text: of(300) for text, of in CALCULATED.items()}

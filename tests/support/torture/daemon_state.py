@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import time
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -24,6 +25,7 @@ class Held:
     descriptors: int
     threads: int
     maps: int
+    kinds: dict[str, int]  # of descriptors
 
     def __str__(self) -> str:
         memory = f"{self.memory_kb / 1024:.1f} MB"
@@ -34,8 +36,12 @@ def held(pid: int) -> Held:
     process = Path(f"/proc/{pid}")
     status = (process / "status").read_text()
     numbers = {name: int(number) for name, number in re.findall(r"^(VmRSS|Threads):\s+(\d+)", status, re.M)}
-    descriptors = len(list((process / "fd").iterdir()))
-    return Held(numbers["VmRSS"], descriptors, numbers["Threads"], len((process / "maps").read_text().splitlines()))
+    kinds: Counter[str] = Counter()
+    for descriptor in (process / "fd").iterdir():
+        with contextlib.suppress(OSError):  # closed meanwhile
+            kinds[re.sub(r"\d+", "", str(descriptor.readlink()))] += 1
+    maps = len((process / "maps").read_text().splitlines())
+    return Held(numbers["VmRSS"], kinds.total(), numbers["Threads"], maps, dict(kinds))
 
 
 def stacks(pid: int, log: Path) -> str:
@@ -70,7 +76,9 @@ def growth(moments: list[Held]) -> list[str]:
     if kb_now > kb * (1 + MEMORY_SHARE) + MEMORY_KB:
         found.append(f"memory from {kb / 1024:.1f} to {kb_now / 1024:.1f} MB")
     if open_now > open_then + DESCRIPTORS:
-        found.append(f"descriptors from {open_then} to {open_now}")
+        kinds = {kind: (first[-1].kinds.get(kind, 0), count) for kind, count in last[-1].kinds.items()}
+        changed = {kind: counts for kind, counts in kinds.items() if counts[0] != counts[1]}
+        found.append(f"descriptors from {open_then} to {open_now}: {changed}")
     if threads_now > threads + THREADS:
         found.append(f"threads from {threads} to {threads_now}")
     return found
