@@ -12,12 +12,13 @@ from strobe import _abi
 from strobe.capture import task_status
 from strobe.capture.mapped_elf import mappings
 from strobe.errors import StrobeError, failure
+from strobe.process_maps import MapsLine, maps_lines
 
 ATTACH_S = 20.0  # for what is over soon, such as a slow disk; then again for the way in
 _POLL_S = 0.01
 _BECOMING_S = 0.1
 _DAC_OVERRIDE = 1 << 1  # opens files whoever they belong to: capabilities(7)
-_WRITES = " rw-s "
+_WRITES = "rw-s"
 _AGENT = "frida-agent"
 _EMPTIED = "'{path}' is empty although it is mapped: reading the mapping would kill the process"
 _EMPTIED_HINT = "It was truncated while the process uses it. Start the program again."
@@ -124,8 +125,8 @@ def _state(pid: int) -> str:
 
 def live_segments(pid: int) -> list[Path]:
     """The files that a recorder in the process writes to at this moment: none, or that of a session."""
-    found = [Path(line.split(maxsplit=5)[5]) for line in _maps(pid) if _WRITES in line and line.count("/")]
-    return [path for path in dict.fromkeys(found) if _is_segment(path)]
+    written = [line for line in _maps(pid) if line.permissions == _WRITES and line.name.startswith("/")]
+    return [path for path in dict.fromkeys(Path(line.path) for line in written) if _is_segment(path)]
 
 
 def has_agent(pid: int) -> bool:
@@ -135,13 +136,13 @@ def has_agent(pid: int) -> bool:
 
 def agent_count(pid: int) -> int:
     """How many of Frida's agents are in it: each is a file of its own in memory."""
-    return len({tuple(line.split()[3:5]) for line in _maps(pid) if _AGENT in line})
+    return len({(line.device, line.inode) for line in _maps(pid) if _AGENT in line.name})
 
 
-def _maps(pid: int) -> list[str]:
+def _maps(pid: int) -> list[MapsLine]:
     """Of /proc/PID/maps; none where the process is gone, or another user's."""
     try:
-        return Path(f"/proc/{pid}/maps").read_text(errors="surrogateescape").splitlines()
+        return list(maps_lines(Path(f"/proc/{pid}/maps").read_text(errors="surrogateescape")))
     except OSError:
         return []
 

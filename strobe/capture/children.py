@@ -9,10 +9,12 @@ import threading
 import weakref
 from pathlib import Path
 
+from strobe.process_maps import maps_lines
+
 _POLL_MS = 500  # a child that execs is no longer recorded, and exec is not reported
 _LOOKS = 3  # one that forks and ends while the list is read hides the other from the first
 _START_FIELD = 19  # of /proc/PID/stat behind the name (proc(5)): clock ticks from boot
-_WRITES = " rw-s "  # who only reads the segment is another Strobe process
+_WRITES = "rw-s"  # who only reads the segment is another Strobe process
 
 
 class RecordedChildren:
@@ -23,7 +25,7 @@ class RecordedChildren:
 
     def __init__(self, pid: int, segment_path: str) -> None:
         self._own = pid
-        self._segment = (f" {segment_path}", f" {segment_path} (deleted)")  # as proc(5) names a removed file
+        self._segment = segment_path
         self._since = started(pid) or 0
         self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self._lock = threading.Lock()
@@ -77,10 +79,11 @@ class RecordedChildren:
         if (started(pid) or 0) < self._since:
             return False
         try:
-            lines = Path(f"/proc/{pid}/maps").read_text(errors="replace").splitlines()
+            maps = Path(f"/proc/{pid}/maps").read_text(errors="surrogateescape")
         except OSError:  # gone, or another user's
             return False
-        return any(line.endswith(self._segment) and _WRITES in line for line in lines)
+        written = (line for line in maps_lines(maps) if line.permissions == _WRITES and line.name.startswith("/"))
+        return any(line.path == self._segment for line in written)
 
 
 def started(pid: int) -> int | None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from strobe.dataclass import dataclass, replace
 from strobe.model import LoadedModule
+from strobe.process_maps import is_ambiguous, maps_lines
 from strobe.resources import NATIVE_RECORDER
 from strobe.symbols.objects.elf_headers import (
     PF_X,
@@ -48,7 +49,7 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class Mapping:
-    """One line of /proc/PID/maps that stands for a file. `path` is without the mark of a deleted file."""
+    """One line of /proc/PID/maps that stands for a file. `path`: the name that it has, or had before it was removed."""
 
     start: int
     end: int
@@ -194,11 +195,12 @@ def mappings(pid: int, text: str | None = None) -> list[Mapping]:
     return list(_parsed(text))
 
 
-def located(pid: int, module: LoadedModule) -> LoadedModule:
-    """With the full path of its file, where the loader was given a relative one. Errors as mappings()."""
-    if module.path.startswith("/"):
+def located(module: LoadedModule, maps: Callable[[], str]) -> LoadedModule:
+    """Under the name that its file has, or had before it was removed: the loader may have been given a relative one,
+    and Frida has it from /proc/PID/maps, whose text `maps` gives and raises what is raised here."""
+    if module.path.startswith("/") and not is_ambiguous(module.path):
         return module
-    at = next((item for item in mappings(pid) if item.start <= module.base < item.end), None)
+    at = next((item for item in _parsed(maps()) if item.start <= module.base < item.end), None)
     return module if at is None else replace(module, path=at.path)
 
 
@@ -231,15 +233,10 @@ def _as_module(run: Sequence[Mapping]) -> Iterator[LoadedModule]:
 
 
 def _parsed(text: str) -> Iterator[Mapping]:
-    for line in text.splitlines():
-        fields = line.split(maxsplit=5)
-        if len(fields) < 6 or not fields[5].startswith("/"):
-            continue
-        start, end = (int(part, 16) for part in fields[0].split("-"))
-        major, minor = (int(part, 16) for part in fields[3].split(":"))
-        path = fields[5].removesuffix(" (deleted)")
-        device = os.makedev(major, minor)
-        yield Mapping(start, end, int(fields[2], 16), "x" in fields[1], device, int(fields[4]), path)
+    for line in maps_lines(text):
+        if line.name.startswith("/"):
+            is_code = "x" in line.permissions
+            yield Mapping(line.start, line.end, line.offset, is_code, line.device, line.inode, line.path)
 
 
 def _headers(read: Read) -> ElfHeaders | None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from strobe.process_maps import maps_lines
+
 _SYSTEM_CALL = b"\x0f\x05"
 _NUMBERS = (b"\xb8\x0d\0\0\0", b"\xc7\xc0\x0d\0\0\0")  # mov eax or rax, rt_sigaction
 _FURTHEST = 64  # bytes from the number to the system call
 _PIECE = 4 << 20
-_MAPPING = re.compile(r"([0-9a-f]+)-([0-9a-f]+) r-xp ([0-9a-f]+) \S+ \d+ +(/.*)")
 _C_LIBRARY = re.compile(r"/(ld|libc|libpthread)[-.][^/]*$")
 _OURS = re.compile(r"/memfd:|/frida-agent[^/]*$|/strobe/_recorder[.]so$")
 
@@ -18,11 +19,12 @@ def sets_handlers_itself(pid: int) -> bool:
     """Whether the code that is in the process now, past the C library's, has an rt_sigaction of its own (x86-64). One
     whose number comes from elsewhere is not seen; code that cannot be read has none."""
     try:
-        lines = Path(f"/proc/{pid}/maps").read_text(errors="surrogateescape").splitlines()
+        maps = Path(f"/proc/{pid}/maps").read_text(errors="surrogateescape")
     except OSError:
         return False
-    found = [match for match in map(_MAPPING.fullmatch, lines) if match and not _is_known(match[4])]
-    return any(_has_call(match[4], int(match[3], 16), int(match[2], 16) - int(match[1], 16)) for match in found)
+    code = (line for line in maps_lines(maps) if line.permissions == "r-xp" and line.name.startswith("/"))
+    found = [line for line in code if not _is_known(line.name)]
+    return any(_has_call(line.path, line.offset, line.end - line.start) for line in found)
 
 
 def _is_known(path: str) -> bool:

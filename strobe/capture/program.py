@@ -15,6 +15,7 @@ from strobe.capture.sanitizers import has_thread_sanitizer
 from strobe.dataclass import dataclass
 from strobe.errors import StrobeError, failure
 from strobe.model import LaunchSpec
+from strobe.process_maps import executable
 from strobe.symbols.objects.damage import UNREADABLE
 from strobe.symbols.objects.elf_headers import ET_DYN, ET_EXEC, MAGIC, PT_INTERP, ElfHeaders, reader_of
 from strobe.symbols.objects.macho import is_macho
@@ -167,7 +168,7 @@ def check_running(pid: int) -> str:
     """Path of the program that process `pid` runs. Raises no_such_process, attach_refused, and as `resolve`."""
     try:
         link = program_of(pid)
-        path = str(link.readlink()).removesuffix(" (deleted)")  # also where another file has taken its place
+        path = executable(link)  # also where another file has taken its place
         program = link.open("rb")
     except (FileNotFoundError, ProcessLookupError) as error:  # just then
         raise refused(pid, error.strerror, is_permission=False) from error

@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import Enum
 from functools import partial
 from io import FileIO
+from pathlib import Path
 from typing import Any, Literal
 
 from strobe import threads
@@ -335,6 +336,15 @@ class Target:
     def memory_map(self) -> str:
         """/proc/PID/maps, which another process may not be permitted to read."""
         return self._agent.memory_map()
+
+    def maps(self) -> str:
+        """/proc/PID/maps, read from outside where that is permitted. Raises ProcessLookupError."""
+        try:
+            return Path(f"/proc/{self.pid}/maps").read_text(errors="surrogateescape")
+        except FileNotFoundError as error:
+            raise ProcessLookupError(f"process {self.pid}") from error
+        except PermissionError:
+            return self.memory_map()
 
     def store(self, changes: Sequence[tuple[int, bytes, bytes]]) -> list[str]:
         """Writes (address, bytes, mask) in whole aligned words, from inside; for each "" or why it was not written."""

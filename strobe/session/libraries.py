@@ -7,7 +7,6 @@ from contextlib import suppress
 
 from strobe.capture.mapped_elf import located, unlisted
 from strobe.capture.target import Target
-from strobe.dataclass import replace
 from strobe.model import LoadedModule
 from strobe.session.hooks import Hooks
 from strobe.session.module_changes import ModuleChange
@@ -84,8 +83,8 @@ class Libraries:
     def _located(self, module: LoadedModule) -> LoadedModule:
         """By its path on disk, under the name that its file had if that was replaced or deleted: symbols have that."""
         with suppress(ProcessLookupError):  # what comes next says so
-            module = located(self._target.pid, module)
-        return replace(module, path=module.path.removesuffix(" (deleted)"))
+            return located(module, self._target.maps)
+        return module
 
     def _forget(self, module: LoadedModule, gone_ticks: int) -> None:
         self._store.close_load(self._session_id, module.base, gone_ticks)

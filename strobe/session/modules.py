@@ -15,12 +15,11 @@ from pathlib import Path
 from typing import TypeVar
 
 from strobe.capture.mapped_elf import ElfFile, Layout, MappedElf, Peek
-from strobe.dataclass import dataclass, replace
+from strobe.dataclass import dataclass
 from strobe.errors import StrobeError, enumerated, failure
 from strobe.model import FunctionSymbol, LoadedModule
 from strobe.symbols import ModuleSymbols, SymbolResolver
 
-_DELETED = " (deleted)"
 _CODE_BYTES = 32  # more than the instructions that a hook displaces
 _SHOWN = 5
 
@@ -88,7 +87,7 @@ class Modules:
 
     def of(self, modules: Iterable[LoadedModule]) -> list[TracedModule]:
         """Those with symbols, in the given order; `warnings` says what is wrong with the others."""
-        present = [_on_disk(module) for module in modules if _is_file_path(module.path)]
+        present = [module for module in modules if _is_file_path(module.path)]
         self._refused = {}
         found = []
         for module in present:
@@ -99,7 +98,6 @@ class Modules:
     def check(self, program: LoadedModule) -> None:
         """Raises replaced_on_disk where no function of the program could be hooked for that reason."""
         self._refused = {}
-        program = _on_disk(program)
         try:
             known = self._one(program)
         except _Unmapped as error:
@@ -223,16 +221,11 @@ def _how_it_differs(here: Layout | None, memory: MappedElf, file: ElfFile) -> st
     return "" if same else "other code in memory than on disk"
 
 
-def _on_disk(module: LoadedModule) -> LoadedModule:
-    """Under the name that its file had. Whether another file has that name now is found out by comparing."""
-    return replace(module, path=module.path.removesuffix(_DELETED))
-
-
 def _is_file_path(path: str) -> bool:
     """Neither the kernel's own (linux-vdso.so.1) nor memory that never had a name on disk."""
     if not path.startswith("/") or path.startswith("/memfd:"):
         return False
-    return path.endswith(_DELETED) or not Path(path).exists() or Path(path).is_file()
+    return not Path(path).exists() or Path(path).is_file()
 
 
 def file_state(path: str) -> FileState | None:

@@ -11,6 +11,7 @@ from typing import Literal
 
 from strobe.capture.exit_status import by_recorder
 from strobe.errors import StrobeError
+from strobe.process_maps import maps_lines
 from strobe.timeline import owners, placement, retention
 from strobe.timeline.records import SessionRecord
 from strobe.timeline.store import Store
@@ -93,10 +94,11 @@ def _is_observed(record: SessionRecord) -> bool:
     if record.pid <= 0:
         return False
     try:
-        maps = Path(f"/proc/{record.pid}/maps").read_text(errors="replace")
+        maps = Path(f"/proc/{record.pid}/maps").read_text(errors="surrogateescape")
     except OSError:
         return False
-    return str(record.segment_path) in maps
+    segment = str(record.segment_path)
+    return any(line.path == segment for line in maps_lines(maps) if line.name.startswith("/"))
 
 
 def _remove_strays(store: Store) -> None:

@@ -27,6 +27,7 @@ RANKS = {
     "private_folder": 0,
     "own_memory": 0,
     "low_descriptors": 0,
+    "process_maps": 1,
     "config": 1,
     "calls": 1,
     "_core": 1,

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -17,13 +18,12 @@
 
 namespace strobe {
 
-// What /proc/PROCESS/task/ID/stat says after the name; "" where it is gone.
+// What /proc/PROCESS/task/ID/stat says after the name, which may contain anything, newlines too; "" where it is gone.
 inline std::string task_fields(pid_t process, pid_t id) {
     std::ifstream file("/proc/" + std::to_string(process) + "/task/" + std::to_string(id) + "/stat");
-    std::string line;
-    if (!std::getline(file, line)) return "";
-    const auto name_end = line.rfind(')');
-    return name_end == std::string::npos || name_end + 2 >= line.size() ? "" : line.substr(name_end + 2);
+    const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    const auto name_end = text.rfind(')');
+    return name_end == std::string::npos || name_end + 2 >= text.size() ? "" : text.substr(name_end + 2);
 }
 
 // As in proc(5); X where it is gone.

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from strobe.capture.task_status import is_stopped, is_traced
+from strobe.process_maps import maps_lines
 
 _QUIET_S = 0.1
 _LOOK_S = 0.05
@@ -24,7 +25,7 @@ class Injection:
     def __init__(self, pid: int) -> None:
         self._pid = pid
         self._before = _writable_code(pid)
-        self._loader: set[str] = set()
+        self._loader: set[tuple[int, int]] = set()
 
     def note(self) -> None:
         """Frida is in. The memory that its loader runs in is the first that it maps and the last that goes."""
@@ -35,8 +36,7 @@ class Injection:
         """From where to where that memory lies; (0, 0) where it was not seen."""
         if len(self._loader) != 1:
             return 0, 0
-        low, _, high = next(iter(self._loader)).partition("-")
-        return int(low, 16), int(high, 16)
+        return next(iter(self._loader))
 
     def wait_for_beginning(self, is_ours: Callable[[], bool]) -> None:
         """Waits until the main thread is traced no more, or by ourselves, 20 s at most."""
@@ -73,11 +73,10 @@ class Injection:
         return False
 
 
-def _writable_code(pid: int) -> set[str]:
+def _writable_code(pid: int) -> set[tuple[int, int]]:
     """Where memory that belongs to no file can be both written and executed."""
     try:
-        lines = Path(f"/proc/{pid}/maps").read_text(errors="replace").splitlines()
+        lines = list(maps_lines(Path(f"/proc/{pid}/maps").read_text(errors="replace")))
     except OSError:
         return set()
-    fields = [line.split() for line in lines]
-    return {line[0] for line in fields if line[1].startswith("rwx") and len(line) == 5}
+    return {(line.start, line.end) for line in lines if line.permissions.startswith("rwx") and not line.name}

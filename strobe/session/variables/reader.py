@@ -255,7 +255,7 @@ class Reads:
         if self._scope is None or program != self._program:
             self._program, self._others, self._scope = program, None, None
             self._made.clear()
-            self._scope = self._scope_of(self._own(path.removesuffix(" (deleted)")))
+            self._scope = self._scope_of(self._own(path))
         elif self._others is not None and self._mapped != (mapped := self._mapped_now()):
             self._others, self._mapped = None, mapped  # the program's own symbols hold, whatever became of its file
             self._scope = self._scope_of(self._scope.program)

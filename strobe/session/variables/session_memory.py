@@ -14,6 +14,7 @@ from typing import Protocol
 
 from strobe.capture.task_status import filters_calls
 from strobe.model import LoadedModule
+from strobe.process_maps import executable
 from strobe.values.memory.process_memory import Code, ProcessMemory
 from strobe.values.memory.recipes import Item, run
 
@@ -83,7 +84,7 @@ class SessionMemory(ProcessMemory):
         try:
             status = link.stat()  # where the link leads, even if it was deleted
             started = self._auxiliary_vector()  # AT_RANDOM differs each time that addresses do
-            return (status.st_dev, status.st_ino, started), str(link.readlink())
+            return (status.st_dev, status.st_ino, started), executable(link)
         except PermissionError:
             inside = self._helper()
             if inside is None:

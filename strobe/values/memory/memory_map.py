@@ -8,6 +8,7 @@ from pathlib import PurePath
 
 from strobe.dataclass import dataclass
 from strobe.errors import StrobeError, failure
+from strobe.process_maps import maps_lines
 
 _OWN = "/strobe-"  # segments in shared memory
 
@@ -62,9 +63,5 @@ def _is_own(region: Region) -> bool:
 
 
 def _parsed(text: str) -> Iterable[Region]:
-    for line in text.splitlines():
-        fields = line.split(maxsplit=5)
-        if len(fields) < 5:
-            continue
-        start, end = (int(part, 16) for part in fields[0].split("-"))
-        yield Region(start, end, fields[1], fields[5] if len(fields) > 5 else "")
+    for line in maps_lines(text):
+        yield Region(line.start, line.end, line.permissions, line.name)
