@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
+import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
-from strobe.capture.attachable import has_agent, live_segments
+from strobe.capture.attachable import has_agent, live_segments, refused
 from strobe.capture.leaving import wait_until_left
 from strobe.errors import failure
 from strobe.timeline.records import SessionRecord
@@ -14,6 +18,37 @@ from strobe.timeline.store import Store
 _LEAVING_S = 5.0  # an agent takes back what it has changed when its Strobe process has died
 _GOING_S = 0.5  # and is gone itself a little later; a forked child's copy never goes
 _POLL_S = 0.01
+_OTHERS_S = 30.0  # for others that attach
+
+
+@contextlib.contextmanager
+def alone(pid: int) -> Iterator[None]:
+    """No other thread or process of Strobe's attaches to the process meanwhile: two ways of Frida into it at once
+    disturb each other. Raises no_such_process; attach_refused where others take too long."""
+    deadline = time.monotonic() + _OTHERS_S
+    try:
+        folder = os.open(f"/proc/{pid}", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except (FileNotFoundError, ProcessLookupError) as error:
+        raise failure("no_such_process", pid=pid) from error
+    except PermissionError as error:
+        raise refused(pid, error.strerror, is_permission=True) from error
+    try:
+        while not _is_locked(folder):
+            if time.monotonic() > deadline:
+                raise failure("attach_refused", pid=pid, reason="another session is attaching to it", hint="Try again.")
+            time.sleep(_POLL_S)
+        yield
+    finally:
+        os.close(folder)
+
+
+def _is_locked(folder: int) -> bool:
+    """By flock(2): it needs no file of ours, holds among all homes, and ends with who has it."""
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def wait_until_unrecorded(store: Store, pid: int) -> None:

@@ -22,7 +22,7 @@ from strobe.limits import PROBES
 from strobe.low_descriptors import none_left
 from strobe.model import NO_CHANGE, LaunchSpec, Probe, ProbeAnswer, Sampling, SessionSummary, TraceAnswer, TraceRequest
 from strobe.session.answers import pending_answer
-from strobe.session.attaching import wait_until_unrecorded
+from strobe.session.attaching import alone, wait_until_unrecorded
 from strobe.session.extras.call_stacks import check_count
 from strobe.session.live import LiveSession
 from strobe.session.recovery import INHERITS, RESUMED, note_start, recover
@@ -78,6 +78,18 @@ class SessionManager:
         nothing_traced, watch_failed, condition_failed, launch_failed, attach_refused, recorded_already; leaves nothing
         then.
         """
+        with contextlib.nullcontext() if spec.pid is None else alone(spec.pid):
+            return self._launch(spec, asked, missing_ok, watches_ok, use_staged, check)
+
+    def _launch(
+        self,
+        spec: LaunchSpec,
+        asked: TraceRequest,
+        missing_ok: bool,
+        watches_ok: bool,
+        use_staged: bool,
+        check: Callable[[Session], None] | None,
+    ) -> Session:
         project_root = _absolute(spec.project_root)
         staged = self._store.staged(project_root) if project_root and use_staged else None
         wanted = list(dict.fromkeys([*(staged.patterns if staged else ()), *asked.add]))

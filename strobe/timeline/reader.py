@@ -91,6 +91,9 @@ class SessionReader:
         with self.lock, database_errors(self.store.home, "read"):
             try:
                 return list(self.connection.execute(statement, tuple(values)))
+            except apsw.ConnectionClosedError as error:  # another client has stopped the session meanwhile
+                self.record()  # which says that it is gone, if it is
+                raise failure("events_unreadable", session_id=self.session_id, reason="it was just stopped") from error
             except apsw.SQLError as error:  # the statements are ours
                 raise failure("events_unreadable", session_id=self.session_id, reason=error) from error
 
