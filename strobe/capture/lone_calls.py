@@ -20,27 +20,37 @@ from strobe.capture.recorder_state import read_view
 from strobe.capture.task_status import task_ids
 
 _POLL_S = 0.1
+_LAST_LOOKS = 3  # a thread may have seen the agent, and not yet written that it waits
 _ALONE_S = 2.0  # for the agent's last thread to end
 _ALONE_POLL_S = 0.002
 _OF_ANY_THREADS = ("net:", "ipc:", "uts:", "pid:", "cgroup:")  # namespaces, as links of /proc/PID/fd name them
 
 
-def follow_lone_calls(pid: int, recorder: int, ended: threading.Event, leave: Callable[[str], bool]) -> None:
-    """Until `ended` is set, or the process has become another program. `recorder`: address of its struct
-    strobe_recorder. `leave` is given the name of the function that waits, and returns whether the agent has left."""
+def follow_lone_calls(
+    pid: int, recorder: int, leaving: threading.Event, left: threading.Event, leave: Callable[[str], bool]
+) -> None:
+    """Until the agent has left, or the process has become another program. `recorder`: address of its struct
+    strobe_recorder. `leaving`: the agent leaves, or the process has ended; `left` is set later. `leave` is given the
+    name of the function that waits, and returns whether the agent leaves."""
     # held open: a program that is no longer dumpable would not let it be opened
     ends = (OSError, struct.error, OverflowError)  # as read_view raises
     with contextlib.suppress(*ends), FileIO(f"/proc/{pid}/mem", "r+") as memory:
         control, *_ = read_view(memory, _abi.RECORDER_VIEW, recorder)
-        while not ended.wait(_POLL_S):
+        while not leaving.wait(_POLL_S):
             *_, call, argument = read_view(memory, _abi.CONTROL_VIEW, control)
-            if not call:
-                continue
-            try:
-                if _needs_to_be_alone(pid, call, argument) and leave(_name(call)):
-                    _wait_until_alone(pid)
-            finally:
-                os.pwrite(memory.fileno(), bytes(4), control + _abi.CONTROL_VIEW_AT["lone_call"])
+            if call and not (_needs_to_be_alone(pid, call, argument) and leave(_name(call))):
+                _let_go_on(memory, control)
+        left.wait()  # a call may have come before it was, whoever asked the agent to leave
+        for _ in range(_LAST_LOOKS):
+            *_, call, _ = read_view(memory, _abi.CONTROL_VIEW, control)
+            if call:
+                _wait_until_alone(pid)
+                _let_go_on(memory, control)
+            time.sleep(_POLL_S)
+
+
+def _let_go_on(memory: FileIO, control: int) -> None:
+    os.pwrite(memory.fileno(), bytes(4), control + _abi.CONTROL_VIEW_AT["lone_call"])
 
 
 def _name(call: int) -> str:

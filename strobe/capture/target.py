@@ -80,6 +80,7 @@ class Target:
         self._ended = threading.Event()
         self._released = threading.Event()  # the process has ended, or goes on without us
         self._has_left = False  # the agent, before it was told to
+        self._left = threading.Event()  # the agent, or the process has ended
         self._open_streams = set() if attached else set(_STREAMS)
         self._recorder_place: tuple[int, int] | None = None  # as place_of has it
         self._output_ended = threading.Event()
@@ -172,8 +173,6 @@ class Target:
             self._enter(device)
             last = partial(end_with_last_thread, self.pid, self._agent, self._released)
             threads.start(f"strobe-last-{self.pid}", last, threads.logged_only)
-            alone = partial(follow_lone_calls, self.pid, self.setup.recorder, self._released, self._leave_for_call)
-            threads.start(f"strobe-alone-{self.pid}", alone, threads.logged_only)
             threads.start(f"strobe-end-{self.pid}", self._watch_end, self._fail(_END))
         except BaseException:
             self._released.set()
@@ -205,6 +204,9 @@ class Target:
         self.probes = Probes(self._agent, self._patches, self.setup.interceptor_writes)
         self.sites = ProbeSites(self.pid, self._agent, self._patches, self.setup.form == "native")
         self._patches.take_back(self.setup.left)
+        departure = (self._released, self._left)
+        alone = partial(follow_lone_calls, self.pid, self.setup.recorder, *departure, self._leave_for_call)
+        threads.start(f"strobe-alone-{self.pid}", alone, threads.logged_only)
         self._agent.change_process()
         self.unobserved = observe(self.pid, self._agent, self._patches, self.setup.form == "native")
         self.tells_of_libraries = self._agent.observe_modules(self._session.socket)
@@ -220,6 +222,7 @@ class Target:
         finally:
             if agent is not None:
                 agent.close()
+            self._left.set()
             self._close()
 
     def give_up(self) -> None:
@@ -400,12 +403,13 @@ class Target:
                 os.eventfd_write(self._wake, 1)
 
     def _leave_for_call(self, name: str) -> bool:
-        """A call waits that fails where there are threads. Whether the agent has left: not where the program has some
+        """A call waits that fails where there are threads. Whether the agent leaves: not where the program has some
         itself."""
         with contextlib.suppress(OSError, StrobeError):
             if len(self._agent.program_threads(task_ids(self.pid))) == 1:
                 self._events.on_lone_call(name, partial(self._leave_early, name))
-        return self._has_left
+                return True
+        return self._released.is_set()
 
     def _leave_early(self, name: str) -> None:
         """Its end is waited for all the same."""
@@ -429,6 +433,7 @@ class Target:
             self._end_agent(True)
         finally:
             self._agent.close()
+            self._left.set()
 
     def _end_agent(self, waits_while_stopped: bool) -> None:
         """Raises agent_stays where a thread does not leave its code: it does no harm there, and would if it went."""
@@ -509,6 +514,7 @@ class Target:
             last.callback(self._agent.close)
             last.callback(ROUTER.disconnect, self.pid, self._receiver)
             last.callback(self._events.on_exit, status)
+            last.callback(self._left.set)
             last.callback(self._released.set)
             last.callback(self._ended.set)
             last.callback(self._close)

@@ -391,7 +391,7 @@ class LiveSession(Session):
         with self._lock:
             if not self._stopping and not self._exited.is_set():
                 self.confirm()
-                leave()
+                self._attempt("the agent's removal", leave)
                 self._confirmation.note_left(name)
 
     def on_failure(self, what: str, error: BaseException) -> None:
