@@ -96,7 +96,8 @@ def _read(parse: Callable[[str, str], _T], text: str, param: click.Parameter) ->
     "--join-on",
     multiple=True,
     metavar="EXPRESSIONS",
-    help="What both have alike: 'key', or 'key == node->key', on the right of the other one; may be repeated.",
+    help="A condition on both, the other one's values with $other: 'key == $other.key && $other.cents < 0'; or what "
+    "both have alike: 'key', or 'key == node->key', on the right of the other one. May be repeated.",
 )
 @click.option("--join-select", multiple=True, metavar="EXPRESSION", help="This value of the other one.")
 @click.option("--join-any-thread", is_flag=True, help="The other one may be of another thread.")

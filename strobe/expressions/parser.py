@@ -4,7 +4,7 @@ expression = binary ["?" expression ":" expression]
 binary     = unary (operator unary)…                      as _LEVELS has them, the weakest first
 unary      = ("-" | "+" | "!" | "~" | "*" | "&" | "not" | "(" number type ")" | "(" type "*" ")") unary | postfix
 postfix    = primary ("." name | "." number | "->" name | "[" expression "]" | "[" [expression] ".." [expression] "]")…
-primary    = number | text | name | label | "(" expression ")" | function "(" … ")" | "$entry" "." unary
+primary    = number | text | name | label | "(" expression ")" | function "(" … ")" | ("$entry" | "$other") "." unary
 has(map, key) is map contains key
 """
 
@@ -65,6 +65,7 @@ _CONSTANTS: dict[str, int | float | bool | None] = {
 QUANTIFIERS = ("any", "all", "count", "first", "min", "max", "sum")
 FUNCTIONS = (*QUANTIFIERS, "last", "size", "has", "abs", "sizeof")
 OF_ONE_CALL = ("$entry", "$changed")
+OTHER = "$other"
 _TYPE_WORDS = frozenset(("unsigned", "signed", "char", "short", "int", "long", "float", "double", "bool", "const"))
 _TYPES = {
     **{f"{sign}{bits}": f"{sign}{bits}" for sign in "iu" for bits in (8, 16, 32, 64)},
@@ -82,21 +83,23 @@ _TYPES = {
 }
 
 
-def parse(text: str) -> Expression:
-    """Raises ExpressionError."""
+def parse(text: str, *, of_two: bool = False) -> Expression:
+    """`of_two`: events: of the other one is what `$other.EXPR` and `$other(EXPR)` ask for, each a Call of that name.
+    Raises ExpressionError."""
     if len(text) > MAX_CHARACTERS:
         raise ExpressionError(MAX_CHARACTERS, f"it is longer than {MAX_CHARACTERS:,} characters")
     if not text.strip():
         raise ExpressionError(0, "it is empty", 'cents < 0 && $threadName == "till-3"')
-    parser = _Parser(text)
+    parser = _Parser(text, of_two)
     found = parser.expression()
     parser.finish()
     return found
 
 
 class _Parser:
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, of_two: bool) -> None:
         self._text = text
+        self._of_two = of_two
         self._tokens = tokens(text)
         self._next = 0
         self._depth = 0
@@ -251,6 +254,8 @@ class _Parser:
     def _named(self) -> Expression:
         token = self._take()
         name = str(token.value)
+        if name == OTHER and self._of_two:
+            return self._of_other(token)
         if self._is_mark("("):
             return self._call(token, name)
         if name == "$entry":
@@ -308,6 +313,18 @@ class _Parser:
         self._take()
         of = self._unary()
         return Call(token.at, "$entry", of, self._written(token.at))
+
+    def _of_other(self, token: Token) -> Expression:
+        """`$other.EXPR` or `$other(EXPR)`, whose name was taken."""
+        if self._is_mark("("):
+            self._take()
+            of = self.expression()
+            self._expect(")")
+            return Call(token.at, OTHER, of)
+        if not (self._is_mark(".") or self._is_mark("->")):
+            raise self._unexpected("'.' and a value of the other event")
+        self._take()
+        return Call(token.at, OTHER, self._unary())
 
     def _chain(self, token: Token, name: str) -> Expression:
         """`(p, ->next)` behind the name, whose parenthesis was taken; of a tree `(p, ->left, ->right)`."""

@@ -207,7 +207,8 @@ class Session:
         from strobe.session.questions.joining import joined
 
         reader, until = self.timeline.reading(wanted)
-        found = joined(lambda one: Question(reader, one, self._filled, self._labels()), wanted, join, until)
+        filled, labels = self._filled, self._labels()
+        found = joined(lambda one, parts: Question(reader, one, filled, labels, None, parts), wanted, join, until)
         reader.check_whole()
         if not found.candidates:
             found.absence = self.why_none(found.asked, found.of_others, found.other_filter)

@@ -348,17 +348,22 @@ def _add_missing(found: _Findings, reader: SessionReader, selection: Selection, 
         parts.append(f"{counts.sampled_out} events of hot functions were left out by sampling")
     if counts.lost:
         parts.append(f"{counts.lost} events found no room")
-    if counts.unheld:
-        undecided = f", {counts.undecided} of them as it could not be decided" if counts.undecided else ""
-        if counts.probes:
-            parts.append(f"{_times(counts.unheld)} the condition of a probe did not hold{undecided}")
-        else:
-            parts.append(f"{counts.unheld} calls for which the condition of their trace did not hold{undecided}")
-    if counts.beyond:
-        parts.append(f"{_times(counts.beyond)} the limit of a probe left out what was reached")
+    if counts.undecided:
+        of = "a probe" if counts.probes else "their trace"
+        parts.append(f"{_times(counts.undecided)} it could not be decided whether the condition of {of} holds")
     if parts:
         found.doubts.append(f"Missing from the events: {'; '.join(parts)}.")
-    else:
+    unasked = []
+    if unheld := counts.unheld - counts.undecided:
+        if counts.probes:
+            unasked.append(f"{_times(unheld)} the condition of a probe did not hold")
+        else:
+            unasked.append(f"{unheld} calls for which the condition of their trace did not hold")
+    if counts.beyond:
+        unasked.append(f"{_times(counts.beyond)} the limit of a probe left out what was reached")
+    if unasked:
+        found.doubts.append(f"Left out as it was asked for, not lost: {'; '.join(unasked)}.")
+    if not parts and not unasked:
         found.facts.append("No event of this window was evicted, sampled or lost.")
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from support.mcp_wire import Wire
 from support.programs import line_of
 
@@ -55,6 +56,35 @@ def test_few_events_are_all_shown_and_a_stack_once(wire: Wire, build_program: Bu
     query = json.loads(step[step.index("{") : step.rindex("}") + 1])
     page = wire.good("debug_query", **query)
     assert len(page["events"]) == 8 and page["events"][0]["values"]["this->name"] == "nodes"
+
+
+@pytest.mark.parametrize(
+    ("probe", "names"),
+    [
+        (
+            {"at": FREED, "where": "this == null", "show": ["this->name", "room = this->capacity"]},
+            ["this->name", "room"],
+        ),
+        ({"at": FREED}, None),
+    ],
+)
+def test_the_next_step_can_be_taken_as_it_is(
+    wire: Wire, build_program: Build, probe: dict[str, Any], names: list[str] | None
+) -> None:
+    """No values are known of a probe whose condition has not held, or that shows none."""
+    answer = launch(wire, build_program("pool", "-O0"), probe)
+    query = json.loads(answer["nextSteps"][0].removeprefix("debug_query ").rpartition("}:")[0] + "}")
+    assert query.get("select") == names and "…" not in str(answer["nextSteps"])
+    assert wire.good("debug_query", **query)["totalCount"] == answer["probeTotals"][0].get("held", 8)
+    traced = wire.good(
+        "debug_launch",
+        command=str(build_program("slots", "-O0")),
+        projectRoot=ROOT,
+        trace=["store"],
+        wait={"until": "exit", "timeoutMs": 30_000},
+    )
+    query = json.loads(traced["nextSteps"][0].removeprefix("debug_query ").rpartition("}:")[0] + "}")
+    assert wire.good("debug_query", **query)["totalCount"] == 160
 
 
 def test_a_probe_of_both_ends_of_a_call_and_one_that_counts(wire: Wire, build_program: Build) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from strobe.errors import failure
 from strobe.mcp import results
-from strobe.mcp.answers import event_json, totals_json
+from strobe.mcp.answers import event_json, folding, totals_json
 from strobe.mcp.results import bounded
 from strobe.mcp.schema import Array, Boolean, Record, Text
 from strobe.mcp.tools.parameters import Expressions
@@ -23,13 +23,13 @@ PARAMETERS = Record(
     fields={
         "before": Text(),
         "after": Text(),
-        "on": Expressions(description="its == the other's; several: commas"),
+        "on": Expressions(description="condition; $other.x: the other's"),
         "anyThread": Boolean(),
         "select": Array(items=Text(), max_items=16),
         "missing": Boolean(description="those without"),
     },
     description="each event with the newest one before it (or next after it) in its thread for which a condition "
-    "holds: {before: \"$label == 'moved'\", on: 'key == node'}",
+    "holds: {before: \"$label == 'moved'\", on: 'key == $other.node'}",
 )
 
 
@@ -40,26 +40,68 @@ def of(session: Session, arguments: dict[str, Any], wanted: EventFilter, budget:
     page = _page(session, found, wanted, join)
     shown, said = _shown(page, arguments, budget)
     side = "after" if join.is_after else "before"
+    most = min(event_json.EVENT_BYTES, budget // (2 * max(1, len(join.select))))
     for one, own in zip(shown, found.others, strict=True):
-        one[side] = None if own is None else _other(own, join, arguments.get("verbose", False))
-    fitting = results.fitting(shown, budget - len(results.encode(results.plain(said))))
-    answer: dict[str, Any] = {} if fitting == len(shown) else {"truncated": True, "shown": fitting}
+        one[side] = None if own is None else _other(own, join, most, arguments.get("verbose", False))
+    if errors := folding.once(
+        [None if own is None else own.errors for own in found.others], lambda index: shown[index][side]
+    ):
+        said |= {f"{side}Errors": errors}
+    last: dict[str, Any] = {"totalCount": page.total_count, "hasMore": False}
+    last |= {"paired": found.paired, "unpaired": found.unpaired, "others": found.candidates}
+    if found.unknown:
+        last |= {"undecided": found.unknown, "undecidedWhy": results.clipped(found.unknown_why, 200)}
+    if doubts:
+        last["othersMissing"] = bounded(doubts)
+    if found.absence is not None:
+        last["othersAbsence"] = found.absence
+    last |= totals_json.loss(page.loss)
+    room = budget - len(results.encode(results.plain(said | last)))
+    is_turned = wanted.newest_first and "last" in arguments
+    name, pairs = "events", shown
+    fitting = results.fitting(pairs, room)
+    if fitting < len(pairs):
+        name, pairs, told = _folded(shown, wanted, join, side, f"{session.id}-")
+        said |= {"common": said.get("common", {}) | told.pop("common")} if "common" in told else {}
+        said |= told
+        fitting = results.fitting(pairs, room - len(results.encode(results.plain(told))))
+    answer: dict[str, Any] = {} if fitting == len(pairs) else {"truncated": True, "shown": fitting}
     if found.found.unchecked_after is not None:
         answer["note"] = not_looked_at(found.found.unchecked_after, wanted.newest_first)
-    has_more = wanted.offset + fitting < page.total_count
-    if has_more:
+    if wanted.offset + fitting < page.total_count:
         answer["nextOffset"] = wanted.offset + fitting
-    events = shown[:fitting]
-    answer |= said | {"events": events[::-1] if wanted.newest_first and "last" in arguments else events}
-    answer |= {"totalCount": page.total_count, "hasMore": has_more}
-    answer |= {"paired": found.paired, "unpaired": found.unpaired, "others": found.candidates}
-    if found.unknown:
-        answer |= {"undecided": found.unknown, "undecidedWhy": results.clipped(found.unknown_why, 200)}
-    if doubts:
-        answer["othersMissing"] = bounded(doubts)
-    if found.absence is not None:
-        answer["othersAbsence"] = found.absence
-    return answer | totals_json.loss(page.loss)
+        last["hasMore"] = True
+    return answer | said | {name: pairs[:fitting][::-1] if is_turned else pairs[:fitting]} | last
+
+
+def _folded(
+    shown: list[dict[str, Any]], wanted: EventFilter, join: Join, side: str, begin: str
+) -> tuple[str, list[Any], dict[str, Any]]:
+    """What the pairs are called, the pairs without what all have alike, and what that is: `columns` with rows where
+    only values are asked for. `begin`: of ids."""
+    if wanted.select and join.select:
+        own, others = dict.fromkeys(wanted.select), dict.fromkeys(join.select)
+        columns = ["id", *own, f"{side}.id", *(f"{side}.{name}" for name in others)]
+        rows = [_cells(one, wanted, join, side, len(begin)) for one in shown]
+        return "rows", rows, {"idsBegin": begin, "columns": columns}
+    told: dict[str, Any] = {}
+    if not wanted.select:
+        common, shown = folding.without_common(shown)
+        told |= {"common": common} if common else {}
+    if not join.select:
+        common, rest = folding.without_common([one[side] for one in shown if one[side] is not None])
+        told |= {f"common{side.title()}": common} if common else {}
+        left = iter(rest)
+        shown = [one if one[side] is None else {**one, side: next(left)} for one in shown]
+    return "events", shown, told
+
+
+def _cells(one: dict[str, Any], wanted: EventFilter, join: Join, side: str, begin: int) -> list[Any]:
+    """A pair as a row: ids without what all of them begin with, and null for what is not there."""
+    other = one[side] or {"id": None, "values": {}}
+    ids = [None if event["id"] is None else event["id"][begin:] for event in (one, other)]
+    own = [one["values"].get(name) for name in dict.fromkeys(wanted.select)]
+    return [ids[0], *own, ids[1], *(other["values"].get(name) for name in dict.fromkeys(join.select))]
 
 
 def _asked(arguments: dict[str, Any]) -> Join:
@@ -104,15 +146,11 @@ def _page(session: Session, found: Joined, wanted: EventFilter, join: Join) -> E
 
 def _shown(page: EventPage, arguments: dict[str, Any], budget: int) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     if selected := arguments.get("select"):
-        return event_json.selected(page, len(selected), budget)
+        return event_json.selected(page, 2 * len(selected), budget)
     return event_json.page(page, arguments.get("verbose", False), budget // 2)
 
 
-def _other(other: Other, join: Join, verbose: bool) -> dict[str, Any]:
+def _other(other: Other, join: Join, most: int, verbose: bool) -> dict[str, Any]:
     if not join.select:
         return event_json.bounded_event(other.event, verbose, _OTHER_BYTES)
-    shown = {
-        "id": other.event.id,
-        "values": {name: results.clipped_value(item, event_json.EVENT_BYTES) for name, item in other.values.items()},
-    }
-    return shown | ({"errors": other.errors} if other.errors else {})
+    return event_json.with_values(other.event, other.values, most)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from strobe.session import Session
 
 _DEFAULT_DEPTH = 1
+_SELECTED = 16  # values that a question may select
 
 _PARAMETERS = Record(
     fields={
@@ -76,7 +77,8 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
         answer["nextSteps"] = _next_steps(session.id, bool(applied) or "trace" in arguments)
         return answer
     answer |= waiting.wait(session, arguments["wait"], 0, context)
-    answer["nextSteps"] = _after_wait(session.id, answer)
+    probes = () if session.launch_answer is None else session.launch_answer.probes
+    answer["nextSteps"] = _after_wait(session.id, answer, {one.probe.name: one.probe.show for one in probes})
     return waiting.fitted(answer)
 
 
@@ -141,18 +143,30 @@ def _next_steps(session_id: str, traced: bool) -> list[str]:
     return steps
 
 
-def _after_wait(session_id: str, answer: dict[str, Any]) -> list[str]:
+def _after_wait(session_id: str, answer: dict[str, Any], shown: dict[str, tuple[str, ...]]) -> list[str]:
+    """`shown`: of probes, by label, what they show."""
+    from strobe.session.probes.named_values import named
+
     query = f'debug_query {{"sessionId":"{session_id}",'
-    steps = [query + '"function":{"equals":"…"},"verbose":true}: its calls, with arguments']
+    totals = answer.get("totals") or [{}]
+    name = totals[0].get("function", "…")
+    function = {} if "…" in name else {"function": {"equals": name}}  # one that is cut is none
+    steps = [f"{query}{_json({**function, 'verbose': True})[1:]}: its calls, with arguments"]
     if answer.get("probes") and not answer.get("totals"):
-        one = (answer.get("probeEvents", {}).get("first") or [answer["probes"][0]])[0]
-        condition = json.dumps(f"$label == {json.dumps(one['label'])}", ensure_ascii=False)
-        names = json.dumps(list(one.get("values", ["…"])), ensure_ascii=False)
-        steps = [query + f'"where":{condition},"select":{names}}}: these values of its events']
+        events = [one for side in ("first", "last") for one in answer.get("probeEvents", {}).get(side) or ()]
+        one = next((one for one in events if one.get("values")), None) or (events or answer["probes"])[0]
+        names = list(one.get("values", ())) or [named(text)[0] for text in shown.get(one["label"], ())]
+        asked: dict[str, Any] = {"where": f"$label == {_json(one['label'])}"}
+        asked |= {"select": names[:_SELECTED]} if names else {}
+        steps = [f"{query}{_json(asked)[1:]}: {'these values of its events' if names else 'its events'}"]
     if "stillRunning" in answer["ended"]:
         again = f'debug_trace {{"sessionId":"{session_id}","wait":{{"until":"exit"}}}}'
         steps = [*steps, query + f'"afterEventId":"{answer["cursor"]}"}}: what comes next', f"{again}: keep waiting"]
     return [*steps, f'debug_stop {{"sessionId":"{session_id}"}} when done']
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 TOOL = Tool(

@@ -7,7 +7,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 from strobe.dataclass import dataclass, field, replace
 from strobe.errors import StrobeError, failure
@@ -39,6 +39,8 @@ _NEWEST = 3  # events of an address
 _INDEX = re.compile(r"\[\d+\]|\bat 0x[0-9a-f]+|\bin 0x[0-9a-f]+")
 _EVERY_INDEX = "[…]"
 
+Value: TypeAlias = Normal | Undecided
+
 
 @dataclass(slots=True)
 class Found:
@@ -59,6 +61,18 @@ class Found:
     unchecked_after: str | None = None
     unchecked_before: str | None = None
     absence: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A value that is asked for beside those that are shown. `tree`: what of the `text` it is; None: all of it, read as
+    one of `select`. `is_needed`: an event without it is of no use. `elsewhere`: what may be named in another way, with
+    that way: `$other.`."""
+
+    text: str
+    tree: Expression | None = None
+    is_needed: bool = True
+    elsewhere: tuple[Known, str] | None = None
 
 
 @dataclass(slots=True)
@@ -145,9 +159,10 @@ class Question:
         filled: Callable[[Event], Event],
         labels: frozenset[str],
         progress: Progress | None = None,
+        parts: Sequence[Part] = (),
     ) -> None:
         """`filled`: an event with what its pointers lead to; `labels` of watches and polled variables; `progress`: as
-        Sight has it."""
+        Sight has it; `parts`: for `keyed`."""
         check_page(wanted)
         self._reader, self._wanted = reader, wanted
         self._filled, self._labels = filled, labels
@@ -165,12 +180,20 @@ class Question:
                 found = _checked(text, tree, known)
                 names |= found.names
                 watches |= found.watches
-        self._context = EventContext(reader, filled, labels, known)
-        self._condition, self._known = condition, known
+        dispensable: set[str] = set()
+        of_parts = [(part, _selected(part.text, labels) if part.tree is None else part.tree) for part in parts]
+        for part, tree in of_parts:
+            found = _checked(part.text, tree, known, part.elsewhere)
+            dispensable |= set() if part.is_needed else found.names - names
+            names |= found.names
+            watches |= found.watches
+        self._parts = [_compiled(part.text, tree) for part, tree in of_parts]
+        self.context = EventContext(reader, filled, labels, known)
+        self._condition, self.known = condition, known
         self._sieving: Sieving | None = None
         self._evaluate = None if condition is None else _compiled(wanted.where or "", condition)
         self._selected = [_compiled(text, tree) for text, tree in zip(self.expressions, trees, strict=True)]
-        self.sight = _sight(reader, wanted, condition, names, watches, known, progress)
+        self.sight = _sight(reader, wanted, condition, names, dispensable, watches, known, progress)
         self._is_sieved = can_sieve(reader, self.sight)
 
     @property
@@ -214,7 +237,7 @@ class Question:
         groups: dict[str, Counted] = {}
         found = Found()
         for one in self._held(found, until):
-            context = self._context.see(one)
+            context = self.context.see(one)
             try:
                 values = [as_json(_one_of_group(evaluate(context)), context.raw) for evaluate in self._selected]
             except Absent:
@@ -243,7 +266,7 @@ class Question:
         groups: dict[tuple[str, str, tuple[str, ...]], Touched] = {}
         newest: deque[tuple[Event, list[str]]] = deque(maxlen=_NEWEST)
         for one in self._held(found, until):
-            places, event = self._places(one), self._context.see(one).event()
+            places, event = self._places(one), self.context.see(one).event()
             name = event.label or event.function or ""
             key = (event.event_type, name, tuple(dict.fromkeys(_INDEX.sub(_EVERY_INDEX, place) for place in places)))
             group = groups.get(key)
@@ -328,7 +351,7 @@ class Question:
     ) -> Iterator[Seen]:
         rows = None if within is None else within.rows
         self._sieving = Sieving(
-            self._reader, self.sight, until, self._condition, self._known, self._labels, backwards, rows
+            self._reader, self.sight, until, self._condition, self.known, self._labels, backwards, rows
         )
         sifted = Sifted(tally.deadline)
         try:
@@ -364,7 +387,7 @@ class Question:
         if self._evaluate is None:
             return True
         try:
-            return truth(self._evaluate(self._context.see(one)))
+            return truth(self._evaluate(self.context.see(one)))
         except Absent:
             return False
         except Undecided as error:
@@ -379,23 +402,23 @@ class Question:
         return 0 if is_backward else event_number(self._reader.session_id, str(after))
 
     def keyed(
-        self, until: int, found: Found, tally: Tally, by: Sequence[str], in_thread: bool
-    ) -> Generator[tuple[Seen, object], None, None]:
-        """Events for which it holds, oldest first, with the values of some of the expressions in a form in which equal
-        ones are the same; with `in_thread` the thread is one of them. Those of which these are not known are counted as
-        undecided."""
-        own = [self._selected[self.expressions.index(text)] for text in by]
+        self, until: int, found: Found, tally: Tally, keys: int, in_thread: bool
+    ) -> Generator[tuple[Seen, object, tuple[Value, ...]], None, None]:
+        """Events for which it holds, oldest first; with the first `keys` of the parts in a form in which equal ones are
+        the same, with `in_thread` the thread is one of them; and with the other parts, or why they are not known.
+        Events of which the keys are not known are counted as undecided."""
+        by, others = self._parts[:keys], self._parts[keys:]
         for one in self._held(found, until, tally):
-            context = self._context.see(one)
+            context = self.context.see(one)
             try:
                 thread = context.one_thread() if in_thread else None
-                key = thread, *(comparable(evaluate(context)) for evaluate in own)
+                key = thread, *(comparable(evaluate(context)) for evaluate in by)
             except Absent:
                 continue
             except Undecided as error:
                 _note_undecided(found, error)
                 continue
-            yield one, key
+            yield one, key, tuple(_value(evaluate, context) for evaluate in others)
 
     @property
     def session_id(self) -> str:
@@ -407,7 +430,7 @@ class Question:
         found.events.append(self._event(one))
         if self._wanted.address is not None:
             found.places.append(self._places(one))
-        context = self._context.see(one)
+        context = self.context.see(one)
         values: dict[str, Any] = {}
         errors: dict[str, str] = {}
         for text, evaluate in zip(self.expressions, self._selected, strict=True):
@@ -423,7 +446,7 @@ class Question:
     def _places(self, one: Seen) -> list[str]:
         """Where in the event the address is found."""
         address = self._wanted.address or 0
-        event = self._context.see(one).event()
+        event = self.context.see(one).event()
         if one.is_host:
             return places_in_snapshot(address, event)
         symbol = self._reader.functions().get(one.row[3])
@@ -434,11 +457,18 @@ class Question:
         return self._reader.store.extras(self._reader.session_id)
 
     def _event(self, one: Seen) -> Event:
-        event = self._context.see(one).event()
+        event = self.context.see(one).event()
         if self._sieving is None or one.is_host:
             return event
         parent = self._sieving.parent_of(one.number)  # rows of a sieve are without it
         return replace(event, parent_event_id=None if parent is None else event_id(self._reader.session_id, parent))
+
+
+def _value(evaluate: Callable[[EventContext], Normal], context: EventContext) -> Value:
+    try:
+        return evaluate(context)
+    except Undecided as error:
+        return type(error)(str(error))  # without what it was raised in
 
 
 def _note_undecided(found: Found, error: Undecided) -> None:
@@ -471,11 +501,13 @@ def _sight(
     wanted: EventFilter,
     condition: Expression | None,
     names: set[str],
+    dispensable: set[str],
     watches: set[str],
     known: Known,
     progress: Progress | None,
 ) -> Sight:
-    """What has to be looked at: no events and functions that cannot have what is asked for."""
+    """What has to be looked at: no events and functions that cannot have what is asked for, apart from `dispensable`
+    names."""
     asks_for_arguments = bool(names & known.arguments) or any(not name.startswith("$") for name in names)
     if condition is not None:
         wanted = _narrowed(wanted, condition)
@@ -491,7 +523,7 @@ def _sight(
     wanted = replace(wanted, event_type=kind, where=None, select=())
     if kind is None and (asks_for_arguments or names & _OF_CALLS) and wanted.function is None:
         wanted = replace(wanted, function=TextMatch(contains=""))
-    needed = (needed_names(condition) if condition is not None else names) & known.arguments
+    needed = (needed_names(condition) if condition is not None else names - dispensable) & known.arguments
     if needed - known.watches:
         wanted = replace(wanted, function_ids=_having(reader, wanted, needed - known.watches, known.is_open))
     if kind is None and names == {"$text"} and wanted.text is None:
@@ -562,10 +594,13 @@ def _parsed(text: str) -> Expression:
         raise _wrong(text, error) from error
 
 
-def _checked(text: str, tree: Expression, known: Known) -> Any:
+def _checked(text: str, tree: Expression, known: Known, elsewhere: tuple[Known, str] | None = None) -> Any:
     try:
         return check_names(tree, known)
     except ExpressionError as error:
+        name = text[error.at : error.at + error.length]
+        if elsewhere is not None and name in elsewhere[0].arguments | elsewhere[0].watches:
+            error.hint = f"{elsewhere[1]}{name}, of the other event"
         raise _wrong(text, error) from error
 
 

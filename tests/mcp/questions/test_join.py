@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 from support.mcp_wire import Wire
 from support.programs import PROGRAMS
@@ -97,6 +98,30 @@ def test_what_two_events_have_alike_may_be_several_things(ask: Ask) -> None:
     refused = ask.refused  # type: ignore[attr-defined]
     for on in ("key < key", "key == key || key", "key == key && key != key"):
         assert "in brackets" in refused(where=looked, join={**join, "on": on})
+
+
+def test_pairs_that_do_not_fit_are_rows(ask: Ask) -> None:
+    """What all have alike stands once, and pages go on where the one before ended."""
+    join = {"before": "$label == 'spoilt'", "on": "key == which", "select": ["which", "was"]}
+    asked = {"where": "$function == 'lookup' && $type == 'function_exit'", "join": join, "limit": 500}
+    whole = ask(**asked, select=["key", "$return"], maxTokens=12_000)["events"]
+    rows: list[list[Any]] = []
+    pages = []
+    while not pages or "nextOffset" in pages[-1]:
+        pages.append(ask(**asked, select=["key", "$return"], maxTokens=500, offset=len(rows)))
+        assert len(orjson.dumps(pages[-1])) <= 2_000
+        assert pages[-1]["columns"] == ["id", "key", "$return", "before.id", "before.which", "before.was"]
+        rows += pages[-1]["rows"]
+    begin = pages[0]["idsBegin"]
+    assert len(whole) == len(rows) == 40 and 1 < len(pages) <= 8
+    for one, (number, key, result, other, which, was) in zip(whole, rows, strict=True):
+        assert (begin + number, {"key": key, "$return": result}) == (one["id"], one["values"])
+        values = None if other is None else {"id": begin + other, "values": {"which": which, "was": was}}
+        assert values == one["before"]
+    del join["select"]
+    found = ask(**asked, maxTokens=500)
+    assert found["truncated"] and found["common"]["returnType"] == "int"
+    assert found["events"] and "sourceFile" not in found["events"][0]
 
 
 def test_other_events_than_there_are_say_so(ask: Ask) -> None:
