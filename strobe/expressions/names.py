@@ -20,7 +20,7 @@ from strobe.expressions.syntax import (
 
 SPECIAL = (
     *("$return", "$thread", "$threadName", "$pid", "$time", "$depth", "$function", "$line", "$file", "$caller"),
-    *("$duration", "$type", "$label"),
+    *("$duration", "$type", "$label", "$stack"),
 )
 MOMENTS = (*SPECIAL, "$text")
 """What is known of each event; other names with $ are of watches and of what probes show, as `$rdi`."""

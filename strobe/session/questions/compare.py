@@ -209,7 +209,8 @@ class _Look:
 
     def rows(self, thread: Thread, tally: Tally) -> Iterator[Row]:
         """Of the events of a thread, oldest first."""
-        from strobe.session.questions.question import Found, Question, is_one
+        from strobe.session.questions.found import Found
+        from strobe.session.questions.question import Question, is_one
 
         self._depths.clear()
         self.open.clear()

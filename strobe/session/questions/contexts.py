@@ -7,7 +7,7 @@ from typing import Any
 
 from strobe import _abi
 from strobe.expressions.names import PLAIN, Known
-from strobe.expressions.normal import Absent, NamedNumber, Normal, Pointer, Undecided
+from strobe.expressions.normal import Absent, Elements, NamedNumber, Normal, Pointer, Undecided
 from strobe.expressions.parser import without_blanks
 from strobe.model import CodeAddress, Enumerator, Event, FunctionSymbol, ValueType
 from strobe.timeline.decode.captured import argument_of, decode_return, words_of
@@ -84,6 +84,7 @@ class EventContext:
             "$line": lambda: _there(self._symbol().line, "line"),
             "$file": lambda: _there(self._symbol().source_file, "file"),
             "$label": self._label,
+            "$stack": self._stack,
             "$caller": self._caller,
             "$type": self._type,
             "$text": self._text,
@@ -207,6 +208,15 @@ class EventContext:
         if self._seen.is_host or not self._symbol().is_probe:
             raise Absent("it is no probe's")
         return self._symbol().name
+
+    def _stack(self) -> Normal:
+        """The callers that were recorded with it, innermost first; of a return those of its entry."""
+        row = self._entry()
+        event = self.event() if row is None else self._decoded(row)
+        stack = event.stack or (event.values or {}).get("stack")  # a crash has it among its values
+        if not stack:
+            raise Undecided("no stack was recorded with it: trace with `stack`")
+        return Elements(list(stack), len(stack))
 
     def _returned(self) -> Normal:
         row = self._call()

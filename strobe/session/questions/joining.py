@@ -13,8 +13,9 @@ from typing import TypeAlias
 from strobe.dataclass import dataclass, field, replace
 from strobe.expressions.evaluation import Undecided
 from strobe.model import Event, EventFilter
+from strobe.session.questions.found import Found
 from strobe.session.questions.pair_condition import PairTest, Values, pair_condition
-from strobe.session.questions.question import Found, Part, Question
+from strobe.session.questions.question import Part, Question
 from strobe.timeline.moments import NUMBER_MAX, event_id
 from strobe.timeline.scan import Seen, Tally
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import cached_property
 from typing import Any, TypeAlias
 
-from strobe.dataclass import dataclass, field, replace
+from strobe.dataclass import dataclass, replace
 from strobe.errors import StrobeError, failure
 from strobe.expressions.evaluation import Undecided, compiled
 from strobe.expressions.names import SPECIAL, Known, check_names
@@ -19,6 +19,7 @@ from strobe.expressions.parser import parse, without_blanks
 from strobe.expressions.syntax import Expression, ExpressionError, WatchLabel
 from strobe.model import RECORDED_EVENTS, Event, EventFilter, TextMatch
 from strobe.session.questions.contexts import EventContext, known_names
+from strobe.session.questions.found import Counted, Found, Touched
 from strobe.session.questions.inside import Within, calls_of, spans
 from strobe.session.questions.quick import quick_test
 from strobe.session.questions.sieving import EVERY, Sieving, Sifted, can_sieve
@@ -42,27 +43,6 @@ _EVERY_INDEX = "[…]"
 Value: TypeAlias = Normal | Undecided
 
 
-@dataclass(slots=True)
-class Found:
-    """What a look at events has found. `values`: of each event those that were asked for, as JSON; `errors`: why some
-    are not there; both by expression. `places`: where in each event the address is found that is asked for. There was
-    no time for events behind `unchecked_after`, or older than `unchecked_before`. `absence`: what it says that there
-    are no groups."""
-
-    events: list[Event] = field(default_factory=list)
-    values: list[dict[str, Any]] = field(default_factory=list)
-    errors: list[dict[str, str]] = field(default_factory=list)
-    places: list[list[str]] = field(default_factory=list)
-    inside: Within | None = None
-    checked: int = 0
-    held: int = 0
-    undecided: int = 0
-    undecided_why: str = ""
-    unchecked_after: str | None = None
-    unchecked_before: str | None = None
-    absence: str | None = None
-
-
 @dataclass(frozen=True, slots=True)
 class Part:
     """A value that is asked for beside those that are shown. `tree`: what of the `text` it is; None: all of it, read as
@@ -73,42 +53,6 @@ class Part:
     tree: Expression | None = None
     is_needed: bool = True
     elsewhere: tuple[Known, str] | None = None
-
-
-@dataclass(slots=True)
-class Counted:
-    """Events of one value; of several expressions `value` is a dict by expression. `first` and `last`: event ids;
-    `durations`: how many returns took so long, in ns to 1 part in 16."""
-
-    value: Any
-    count: int = 0
-    total_ns: int = 0
-    max_ns: int = 0
-    first: str = ""
-    last: str = ""
-    durations: dict[int, int] = field(default_factory=dict)
-
-    @property
-    def p99_ns(self) -> int:
-        """99 of 100 returns took no longer, to 1 part in 16; 0 where none did return."""
-        left = sum(self.durations.values()) * 99 // 100
-        for duration, count in sorted(self.durations.items()):
-            left -= count
-            if left < 0:
-                return min(duration, self.max_ns)
-        return 0
-
-
-@dataclass(slots=True)
-class Touched:
-    """Events of one function and type in which an address is found at the same places."""
-
-    event_type: str
-    name: str
-    places: tuple[str, ...]
-    first: Event
-    last: Event
-    count: int = 1
 
 
 def group_expression(text: str) -> str:

@@ -26,6 +26,7 @@ def ask_of(wire: Wire, build_program: Callable[..., Path]) -> Callable[..., Ask]
             command=str(build_program(program, "-O0")),
             projectRoot=str(PROGRAMS),
             trace=list(traced),
+            stack=2,
             wait={"until": "exit", "timeoutMs": 30_000},
         )
         assert answer["ended"]["exitCode"] == 0
@@ -90,6 +91,20 @@ def test_the_newest_one_for_which_it_holds(ask_of: Callable[..., Ask]) -> None:
     assert all(
         one["after"] is None or one["after"]["values"]["key"] == one["values"]["key"] + 1 for one in found["events"]
     )
+
+
+def test_the_stacks_of_both(ask_of: Callable[..., Ask]) -> None:
+    ask = ask_of("slots", "store", "lookup")
+    join = {"before": STORED, "on": "$other.key == key && $other.value % 10 == 2", "select": ["value", "stack"]}
+    found = ask(
+        where=f"{LOOKED} && any(f in $stack: f startswith 'work slots.c:')", select=["stack"], join=join, limit=3
+    )
+    assert (found["paired"], found["unpaired"]) == (40, 0)
+    for one in found["events"]:
+        own, other = one["values"]["stack"], one["before"]["values"]["stack"]
+        assert own[0].startswith("work slots.c:") and other[0].startswith("work slots.c:") and own[0] != other[0]
+        assert 0 < len(own) <= 2
+    assert ask(where=f"{LOOKED} && first($stack) startswith 'main'")["held"] == 0
 
 
 def test_names_that_are_not_there(ask_of: Callable[..., Ask]) -> None:
