@@ -85,7 +85,7 @@ def test_the_newest_one_for_which_it_holds(ask_of: Callable[..., Ask]) -> None:
         for one in found["events"]
     )
     after = {"after": LOOKED, "on": "$other.key > key || $other.$return == -7", "select": ["key"]}
-    found = ask(where=STORED, select=["key"], limit=100, order="desc", join=after)
+    found = ask(where=STORED, select=["key"], limit=100, order="desc", join=after, maxTokens=12_000)
     assert (found["paired"], found["unpaired"]) == (76, 4)
     assert [one["values"]["key"] for one in found["events"] if one["after"] is None] == [19, 19, 19, 19]
     assert all(
