@@ -107,11 +107,17 @@ uint32_t strobe_lone_routine_write(struct strobe_recorder* recorder, uint8_t* me
     strobe_put(&out, 0x003a83, 3); /* cmp dword [rdx], 0; je */
     strobe_put(&out, 0x74, 1);
     done = out.at++;
-    strobe_put(&out, 0xe78948, 3); /* mov rdi, rsp; xor esi, esi; mov eax, nanosleep; syscall */
-    strobe_put(&out, 0xf631, 2);
+    strobe_put(&out, 0xe78948, 3); /* mov rdi, rsp; mov rsi, rsp: what is left; mov eax, nanosleep; syscall */
+    strobe_put(&out, 0xe68948, 3);
     strobe_put(&out, 0xb8, 1);
     strobe_put(&out, STROBE_SYS_NANOSLEEP, 4);
     strobe_put(&out, 0x050f, 2);
+    strobe_put(&out, 0xc085, 2); /* test eax, eax; jnz: a signal has come */
+    strobe_put(&out, 0x75, 1);
+    *out.at = (uint8_t)(turn - (out.at + 1));
+    out.at++;
+    strobe_put(&out, 0x082444c7, 4); /* mov dword [rsp + 8], nanoseconds: after a signal there was less */
+    strobe_put(&out, STROBE_LONE_TURN_NS, 4);
     strobe_put(&out, 0xc8ff41, 3); /* dec r8d; jnz */
     strobe_put(&out, 0x75, 1);
     *out.at = (uint8_t)(turn - (out.at + 1));
