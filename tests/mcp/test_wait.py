@@ -201,6 +201,17 @@ def test_a_wait_holds_up_no_other_client_and_ends_when_it_is_cancelled(
         assert time.monotonic() - began < 40
 
 
+@pytest.mark.parametrize("value", [True, 1.0, [1], "1"])
+def test_what_is_no_id_of_a_call_cancels_none(wire: Wire, strobe_home: Path, ledger: Path, value: object) -> None:
+    with Wire.to(strobe_home) as other:
+        own = launched(other, ledger, "1", "until")["sessionId"]
+        asked = {"name": "debug_trace", "arguments": {"sessionId": own, "wait": {"until": "time", "timeoutMs": 1_000}}}
+        wire.send({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": asked})
+        wire.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": value}})
+        answer = wire.receive()
+    assert answer.get("id") == 1 and "result" in answer and not answer["result"]["isError"], answer
+
+
 def test_a_signal_that_comes_while_it_is_waited_for(wire: Wire, ledger: Path) -> None:
     launch = launched(wire, ledger, "1", "until")
     threading.Timer(0.5, tell, [launch]).start()
