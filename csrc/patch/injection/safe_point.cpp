@@ -333,6 +333,7 @@ class Walk {
         if (Clock::now() > deadline_ + kLongWait && state == 'D') error_ = ETIMEDOUT;
         siginfo_t stop{};
         if (state != 't' || ptrace(PTRACE_GETSIGINFO, thread_, nullptr, &stop) != 0) return false;
+        avoid_restart_syscall(thread_);
         const int event = stop.si_code >> 8;
         return is_settled(event > 0 ? event << 8 | (stop.si_code & 0xff) : stop.si_signo);
     }

@@ -73,6 +73,7 @@ void avoid_restart_syscall(pid_t) {}
 int status_of_stop(pid_t thread) {
     siginfo_t stop{};
     if (ptrace(PTRACE_GETSIGINFO, thread, nullptr, &stop) != 0) return 0;
+    avoid_restart_syscall(thread);
     const int event = stop.si_code >> 8;  // of a signal's own code, 0 or less
     return (event > 0 ? event << 8 | (stop.si_code & 0xff) : stop.si_signo) << 8 | kStopped;
 }

@@ -35,8 +35,9 @@ void avoid_restart_syscall(pid_t thread);
 // left for who waits for it.
 pid_t wait_for_tracee(pid_t thread, int* status, int options);
 
-// The status of the ptrace stop that the thread stands in, as waitpid has it; 0 where it does not. Another thread of
-// this process may have waited for it: one that waits for the end of its child sees that child's stops.
+// The status of the ptrace stop that the thread stands in, as waitpid has it; 0 where it does not. With
+// `avoid_restart_syscall`: it may have come to the stop since it was waited for. And another thread of this process may
+// have waited for it: one that waits for the end of its child sees that child's stops.
 int status_of_stop(pid_t thread);
 
 // Detaches from a thread that stands in a stop, in whatever. A signal in whose delivery it stands is delivered. False

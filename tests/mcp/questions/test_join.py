@@ -174,8 +174,11 @@ def test_events_that_are_evicted_meanwhile(wire: Wire, build_program: Callable[.
     while time.monotonic() < until:
         join = {"before": "$function == 'step'", "on": "key == key + 1", "select": ["key"], "anyThread": True}
         found = wire.good("debug_query", sessionId=session, where="key >= 0", select=["key"], join=join, limit=500)
-        for one in found["events"]:
+        for one in found.get("events", []):
             assert one["before"] is None or one["before"]["values"]["key"] == one["values"]["key"] - 1
+        assert found.get("columns") in (None, ["id", "key", "before.id", "before.key"])
+        for _, key, before, own in found.get("rows", []):
+            assert before is None or own == key - 1
         questions += 1
     assert questions > 2
     wire.good("debug_stop", sessionId=session)
