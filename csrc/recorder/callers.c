@@ -66,11 +66,9 @@ void strobe_caller_restore(const struct strobe_recorder* recorder, uint64_t slot
 uint64_t strobe_call_site(const struct strobe_recorder* recorder, uint64_t address) {
     const struct strobe_thread_state* state;
     uint64_t index = (address - (uint64_t)recorder->stubs) / STROBE_STUB_BYTES;
-    uint64_t before;
     uint32_t depth = (uint32_t)(index % STROBE_FRAMES);
     if (!STROBE_IS_STUB(recorder, address)) return address;
     state = &recorder->states[index / STROBE_FRAMES];
-    if (!state->stubs_written || depth >= state->depth) return address;
-    before = STROBE_STUB_OF(state, depth) - address;
-    return before > 1 ? address : state->frames[depth].return_address - before;
+    if (!state->stubs_written || depth >= state->depth || address != STROBE_STUB_OF(state, depth)) return address;
+    return state->frames[depth].return_address;
 }

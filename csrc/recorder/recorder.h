@@ -497,8 +497,8 @@ int strobe_call_is_agents(const struct strobe_recorder* recorder, const uint64_t
    function that jumped there has a stub in its place (return dlsym(RTLD_NEXT, name)), and no library has that: it gets
    its own back, and its return is not caught. */
 void strobe_caller_restore(const struct strobe_recorder* recorder, uint64_t slot);
-/* Somebody is given `address`, where a call comes from (__builtin_return_address), or the byte before it, which is in
-   the call itself: what the program has there, also where it is a stub of ours by whose frame a traced call is open. */
+/* Somebody is given `address`, where a call comes from (__builtin_return_address): what the program has there, also
+   where it is a stub of ours by whose frame a traced call is open. */
 uint64_t strobe_call_site(const struct strobe_recorder* recorder, uint64_t address);
 
 /* mappings.c: 0 where there is none */
