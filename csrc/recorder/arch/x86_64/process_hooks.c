@@ -20,6 +20,26 @@
 #define STROBE_LONE_TURN_NS 5000000
 #define STROBE_LONE_TURNS 6000 /* the host may have been killed */
 
+/* mov rax, &may_call_kernel; cmp dword [rax], 0; je. Gives where the jump's distance goes, as the next one. */
+static uint8_t* strobe_put_kernel_check(struct strobe_bytes* out, const struct strobe_recorder* recorder) {
+    strobe_put(out, 0xb848, 2);
+    strobe_put(out, (uint64_t)&recorder->may_call_kernel, 8);
+    strobe_put(out, 0x003883, 3);
+    strobe_put(out, 0x74, 1);
+    return out->at++;
+}
+
+/* mov eax, getpid; syscall; cmp eax, pid; jne: a child of vfork has another one. */
+static uint8_t* strobe_put_process_check(struct strobe_bytes* out, const struct strobe_recorder* recorder) {
+    strobe_put(out, 0xb8, 1);
+    strobe_put(out, STROBE_SYS_GETPID, 4);
+    strobe_put(out, 0x050f, 2);
+    strobe_put(out, 0x3d, 1);
+    strobe_put(out, recorder->pid, 4);
+    strobe_put(out, 0x75, 1);
+    return out->at++;
+}
+
 /* What `_exit` does, after a note of its argument for the host, which also says that the recorder was on until
    then. Not of a child of vfork, which shares the memory and has another process id, as far as it may be asked for: in
    its control block there is the parent's. */
@@ -28,18 +48,8 @@ uint32_t strobe_exit_routine_write(struct strobe_recorder* recorder, uint8_t* me
     uint8_t *child, *other, *unasked;
     out.at = memory;
     child = strobe_put_agent_check(&out, recorder);
-    strobe_put(&out, 0xb848, 2); /* mov rax, &may_call_kernel; cmp dword [rax], 0; je */
-    strobe_put(&out, (uint64_t)&recorder->may_call_kernel, 8);
-    strobe_put(&out, 0x003883, 3);
-    strobe_put(&out, 0x74, 1);
-    unasked = out.at++;
-    strobe_put(&out, 0xb8, 1); /* mov eax, getpid */
-    strobe_put(&out, STROBE_SYS_GETPID, 4);
-    strobe_put(&out, 0x050f, 2); /* syscall */
-    strobe_put(&out, 0x3d, 1);   /* cmp eax, pid; jne */
-    strobe_put(&out, recorder->pid, 4);
-    strobe_put(&out, 0x75, 1);
-    other = out.at++;
+    unasked = strobe_put_kernel_check(&out, recorder);
+    other = strobe_put_process_check(&out, recorder);
     strobe_jump_to_here(unasked, &out);
     strobe_put(&out, 0xb848, 2); /* mov rax, &header->exit_code */
     strobe_put(&out, (uint64_t)&recorder->header->exit_code, 8);
@@ -62,7 +72,7 @@ uint32_t strobe_exit_routine_write(struct strobe_recorder* recorder, uint8_t* me
 uint32_t strobe_lone_routine_write(struct strobe_recorder* recorder, uint8_t* memory, uint32_t call,
                                    const uint8_t* displaced) {
     struct strobe_bytes out;
-    uint8_t *child, *other, *unasked, *unlimited = NULL, *any_kind = NULL, *turn, *done;
+    uint8_t *child, *other, *unasked, *unlimited, *any_kind = NULL, *turn, *done;
     uint32_t index;
     if (displaced[0] != STROBE_DISPLACED_MOVE) return 0;
     out.at = memory;
@@ -80,18 +90,8 @@ uint32_t strobe_lone_routine_write(struct strobe_recorder* recorder, uint8_t* me
     strobe_put(&out, 0x74, 1);
     unlimited = out.at++;
     if (any_kind != NULL) strobe_jump_to_here(any_kind, &out);
-    strobe_put(&out, 0xb848, 2); /* mov rax, &may_call_kernel; cmp dword [rax], 0; je */
-    strobe_put(&out, (uint64_t)&recorder->may_call_kernel, 8);
-    strobe_put(&out, 0x003883, 3);
-    strobe_put(&out, 0x74, 1);
-    unasked = out.at++;
-    strobe_put(&out, 0xb8, 1); /* mov eax, getpid */
-    strobe_put(&out, STROBE_SYS_GETPID, 4);
-    strobe_put(&out, 0x050f, 2); /* syscall */
-    strobe_put(&out, 0x3d, 1);   /* cmp eax, pid; jne */
-    strobe_put(&out, recorder->pid, 4);
-    strobe_put(&out, 0x75, 1);
-    other = out.at++;
+    unasked = strobe_put_kernel_check(&out, recorder);
+    other = strobe_put_process_check(&out, recorder);
     strobe_put(&out, 0x5657, 2); /* push rdi, rsi */
     strobe_put(&out, 0x68, 1);   /* a struct timespec: push nanoseconds, 0 */
     strobe_put(&out, STROBE_LONE_TURN_NS, 4);
