@@ -1,13 +1,15 @@
 """Strobe processes that own sessions, and which of them live.
 
-A process is known by its id and start time, which mean something in its PID namespace alone: a home may be shared with
-containers. So each holds a lock on a file of the home as well, which every process that sees the file can try.
+A process is known by its id and start time. The id means something in its PID namespace alone: a home may be shared
+with containers. So each holds a lock on a file of the home as well, which every process that sees the file can try. Of
+the start time each time namespace has its own: it is counted from the boot of the machine.
 """
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
+import functools
 import os
 import threading
 import time
@@ -17,10 +19,11 @@ from typing import ClassVar, NamedTuple
 _FOLDER = "owners"
 _RETRY_S = 0.001
 _LONGEST_S = 1.0
+_ROUNDING_TICKS = 1  # the start and the offset of a time namespace are each rounded
 
 
 class Owner(NamedTuple):
-    """`start_time`: clock ticks from boot. `namespace`: the PID namespace's inode, 0 where it is not known."""
+    """`start_time`: as process_start_time has it. `namespace`: the PID namespace's inode, 0 where it is not known."""
 
     pid: int
     start_time: int
@@ -39,7 +42,8 @@ def this_process() -> Owner:
 def is_alive(owner: Owner, home: Path) -> bool:
     """Whether an owner still runs. True where that cannot be found out: a session is better left alone than ended."""
     if owner.is_of_this_namespace():
-        return process_start_time(owner.pid) == owner.start_time
+        started = process_start_time(owner.pid)
+        return started is not None and abs(started - owner.start_time) <= _ROUNDING_TICKS
     try:
         descriptor = os.open(_path(owner, home), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -110,14 +114,28 @@ def remove_stale(home: Path) -> None:
 
 
 def process_start_time(pid: int) -> int | None:
-    """Clock ticks from boot to the start of a process, None where there is no such process (proc(5), stat field 22)."""
+    """Clock ticks from boot to the start of a process, None where there is no such process (proc(5), stat field 22).
+
+    The same from all time namespaces, but for a tick.
+    """
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
     except OSError:
         return None
     # the second field is the program's name in parentheses and may hold anything, parentheses and spaces included
     rest = stat.rpartition(")")[2].split()
-    return None if rest[0] in ("Z", "X") else int(rest[19])
+    return None if rest[0] in ("Z", "X") else int(rest[19]) - _boot_offset_ticks()
+
+
+@functools.cache
+def _boot_offset_ticks() -> int:
+    """By how much the time since boot is ahead in this process's time namespace (time_namespaces(7))."""
+    try:
+        lines = Path("/proc/self/timens_offsets").read_text().splitlines()
+    except OSError:  # a kernel without them
+        return 0
+    seconds, ns = next((map(int, line.split()[1:]) for line in lines if line.startswith("boottime")), (0, 0))
+    return (seconds * 1_000_000_000 + ns) * os.sysconf("SC_CLK_TCK") // 1_000_000_000
 
 
 def _path(owner: Owner, home: Path) -> Path:

@@ -1,4 +1,4 @@
-"""PID namespaces, for tests of what processes of several of them do with each other."""
+"""PID and time namespaces, for tests of what processes of several of them do with each other."""
 
 from __future__ import annotations
 
@@ -9,18 +9,34 @@ from pathlib import Path
 
 import pytest
 
-_INSIDE = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
+_INSIDE = ["--pid", "--fork", "--kill-child", "--mount-proc"]
+_WITHOUT_PROC = ["--pid", "--fork", "--kill-child"]
+_IN_ANOTHER_TIME = ["--time", "--fork", "--kill-child", "--boottime", "100000", "--monotonic", "100000"]
 _AS_ROOT = ["--user", "--map-root-user"]  # who is not may have one of their own
 
 
 def inside(command: Sequence[str | Path]) -> list[str | Path]:
     """The command in a PID namespace of its own; skips the test where this user may have none."""
+    return _unshared(_INSIDE, command)
+
+
+def inside_with_old_proc(command: Sequence[str | Path]) -> list[str | Path]:
+    """As `inside`, with the /proc of the namespace around it."""
+    return _unshared(_WITHOUT_PROC, command)
+
+
+def in_another_time(command: Sequence[str | Path]) -> list[str | Path]:
+    """The command in a time namespace whose clocks are 100,000 s ahead; skips the test as `inside`."""
+    return _unshared(_IN_ANOTHER_TIME, command)
+
+
+def _unshared(what: Sequence[str], command: Sequence[str | Path]) -> list[str | Path]:
     for more in ([], _AS_ROOT):
-        begin = [*_INSIDE[:1], *more, *_INSIDE[1:]]
+        begin = ["unshare", *more, *what]
         tried = subprocess.run([*begin, "true"], capture_output=True, timeout=20)
         if tried.returncode == 0:
             return [*begin, *command]
-    pytest.skip(f"no PID namespace may be made here: {tried.stderr.decode().strip()}")
+    pytest.skip(f"no such namespace may be made here: {tried.stderr.decode().strip()}")
 
 
 @contextmanager

@@ -105,11 +105,13 @@ def test_the_daemon_notices_while_it_runs(
     os.kill(pid, signal.SIGKILL)
 
 
-def test_a_command_in_another_pid_namespace_sees_that_a_session_runs(
-    launch: Launch, build_program: Build, strobe_home: Path
+@pytest.mark.parametrize("elsewhere", [namespaces.inside, namespaces.in_another_time])
+def test_a_command_in_another_namespace_sees_that_a_session_runs(
+    launch: Launch, build_program: Build, strobe_home: Path, elsewhere: Callable[..., list[str | Path]]
 ) -> None:
+    """In another PID namespace the owner has another id, in another time namespace another start time."""
     session = launch(build_program("steady"), patterns=["steady_*"])
-    command = namespaces.inside([STROBE, "sessions"])
+    command = elsewhere([STROBE, "sessions"])
     shown = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT)
     assert shown.returncode == 0, shown.stderr
     assert session.id in shown.stdout and "running" in shown.stdout
