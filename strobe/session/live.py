@@ -552,25 +552,17 @@ class LiveSession(Session):
     def _note_crash(self, status: ExitStatus | None) -> None:
         if status is None or status.signal is None or self._stopping:
             return
-        from strobe.session.crashes.crash import CALLS, crash_of
+        from strobe.session.crashes.crash import crash_of
         from strobe.session.crashes.crash_events import crash_event, went_on
-        from strobe.session.crashes.stack_values import stack_values
-        from strobe.values.printers.known import ProjectPrinters
+        from strobe.session.crashes.crash_values import Recording, crash_values
 
-        segment = _core.Segment(str(self.record().segment_path))
-
-        modules = self._libraries.known
+        segment, modules = _core.Segment(str(self.record().segment_path)), self._libraries.known
         goes_on = partial(went_on, self.id, self.query, segment)
         found = crash_of(segment, self._target.pid, status.signal, modules, self._resolver, goes_on)
         if found is None:
             return
-        calls = [self._open_call(function, number) for function, number in found.calls[:CALLS]]
-        values = found.values | ({"calls": calls, "openCalls": found.depth} if calls else {})
-        if found.stack is not None:
-            moment, printers = segment.to_ns(found.ticks), ProjectPrinters(self.record().project_root).current()
-            named = partial(self._stack, timestamp_ns=moment)
-            step = partial(stack_values, found.stack, named, modules, self._resolver, printers)
-            self._attempt("the stack of the crash", lambda: values.update(step()))
+        known = (self._open_call, self._stack, self._filled, self._attempt)
+        values = crash_values(found, Recording(self, segment, modules, self._resolver, *known))
         event = crash_event(self.record().key, segment, self._target.pid, found, values)
         self._store.host_events.put([event])
         self._store.add_notes(self.id, {"crash": found.text})

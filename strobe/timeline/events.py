@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from strobe import _abi
-from strobe.model import Event, EventType
+from strobe.model import Event, EventFilter, EventType
 from strobe.timeline import crashes, snapshots
 from strobe.timeline.decode.captured import CallDecoder
 from strobe.timeline.moments import event_id
 from strobe.timeline.reader import SessionReader, Thread
-from strobe.timeline.selection import Conditions, Selection
+from strobe.timeline.selection import Conditions, Selection, select
 
 CALL_COLUMNS = (
     "number, timestamp_ns, kind, function_id, thread_index, tid, depth, duration_ns, return_value, arguments, flags,"
@@ -165,6 +165,20 @@ def _tested_page(
 def first_events(reader: SessionReader, selection: Selection, limit: int) -> list[Event]:
     """The first of the selected events, without counting the rest."""
     return EventDecoder(reader).page(_merged_rows(reader, selection, limit, 0, "null"))
+
+
+def newest_rows(
+    reader: SessionReader, wanted: EventFilter, until: int, count: int, before: int
+) -> Sequence[Sequence[Any]]:
+    """Up to `count` rows (CALL_COLUMNS first) of the calls up to a number that the filter selects, by time, without the
+    `before` last ones. Raises as `select`."""
+    with reader.lock:
+        calls = select(reader, wanted, until).calls
+        if calls is None:
+            return []
+        end = _total(reader, Selection(calls=calls)) - before
+        start = max(0, end - count)
+        return _merged_rows(reader, Selection(calls=calls), end - start, start, "null") if end > start else []
 
 
 def count_by_function(reader: SessionReader, calls: Conditions) -> dict[int, tuple[int, int]]:

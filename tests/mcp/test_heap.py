@@ -213,3 +213,18 @@ def test_of_an_allocator_without_debug_information(tmp_path: Path) -> None:
         held = session.heap()
     assert 80 in sizes and 48 in sizes
     assert [group.size for group in held.groups if group.stack[0].startswith("main")] == [48], held
+
+
+def test_a_crash_names_the_launch_that_says_what_was_freed(wire: Wire, build_program: Build) -> None:
+    """And that launch says it; in 8 KB for both."""
+    program = build_program("uses_freed", "-O1", "-g", "-pthread")
+    asked = {"command": str(program), "args": ["member"], "projectRoot": ROOT, "trace": ["drop_item"], "wait": WAIT}
+    launched = wire.good("debug_launch", **asked)
+    assert "@heap was not traced" in launched["crash"]["freed"][0]
+    step = launched["nextSteps"][0]
+    again, _ = json.JSONDecoder().raw_decode(step.removeprefix("debug_launch "))
+    assert again == asked | {"trace": ["drop_item", "@heap"]}
+    told = wire.good("debug_launch", **again)
+    assert told["crash"]["freed"][0].startswith("this (frame 0) and item (frame 1) lead to a block of 40 bytes at 0x")
+    assert not any("@heap" in one for one in told["nextSteps"])
+    assert size(launched, told) <= MOST_BYTES

@@ -192,6 +192,7 @@ def crash_lines(crash: Event | None) -> list[str]:
     thread = f" (thread {wording.one_line(crash.thread_name)})" if crash.thread_name else ""
     return [
         f"{crash.text}{thread}",
+        *(f"  freed: {line}" for line in (crash.values or {}).get("freed", ())),
         *_stack_lines(crash.values or {}),
         *(f"  in call of {one['call']}" for one in calls),
     ]

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _DEFAULT_DEPTH = 1
 _SELECTED = 16  # values that a question may select
+_LAUNCH_CHARACTERS = 600  # of one that a next step repeats
 
 _PARAMETERS = Record(
     fields={
@@ -78,7 +79,10 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
         return answer
     answer |= waiting.wait(session, arguments["wait"], 0, context)
     probes = () if session.launch_answer is None else session.launch_answer.probes
-    answer["nextSteps"] = _after_wait(session.id, answer, {one.probe.name: one.probe.show for one in probes})
+    answer["nextSteps"] = [
+        *_with_heap(arguments, answer),
+        *_after_wait(session.id, answer, {one.probe.name: one.probe.show for one in probes}),
+    ]
     return waiting.fitted(answer)
 
 
@@ -163,6 +167,20 @@ def _after_wait(session_id: str, answer: dict[str, Any], shown: dict[str, tuple[
         again = f'debug_trace {{"sessionId":"{session_id}","wait":{{"until":"exit"}}}}'
         steps = [*steps, query + f'"afterEventId":"{answer["cursor"]}"}}: what comes next', f"{again}: keep waiting"]
     return [*steps, f'debug_stop {{"sessionId":"{session_id}"}} when done']
+
+
+def _with_heap(arguments: dict[str, Any], answer: dict[str, Any]) -> list[str]:
+    """The launch that says more of a crash that may come of memory that was freed, where this one could not."""
+    if "freed" not in answer.get("crash", {}) or "pid" in arguments:
+        return []
+    from strobe.session.crashes.crash_values import NOT_TRACED  # few programs crash
+
+    if NOT_TRACED not in answer["crash"]["freed"]:
+        return []
+    again = _json({**arguments, "trace": [*arguments.get("trace", ()), "@heap"]})
+    if len(again) > _LAUNCH_CHARACTERS:
+        again = "as this one, with @heap in trace"
+    return [f"debug_launch {again}: crash.freed then says which pointers lead into freed memory, and who freed it"]
 
 
 def _json(value: Any) -> str:

@@ -50,6 +50,7 @@ _NEVER_SEEN = {
     "was sent",
     "SIGSYS": "where is not known: a system call that a filter of the program forbids (seccomp), or it was sent",
 }
+NO_POINTER = "an address that no pointer can have, or an instruction that is not permitted"
 CALLS = 8  # innermost traced ones that are shown
 _VALUE, _CALL = 100, 400  # characters
 _RSP, _WORD = 7, 8
@@ -232,7 +233,7 @@ def _reason(note: dict[str, Any]) -> str:
         return _REASONS[signal, code]
     if signal in (SIGSEGV, SIGBUS):
         if code == _KERNEL:
-            return "an address that no pointer can have, or an instruction that is not permitted"
+            return NO_POINTER
         kind = "execution of" if note["access"] & _INSTRUCTION else "write to" if note["access"] & _WRITE else "read of"
         return f"{kind} {note['address']:#x}"
     return f"si_code {code}"

@@ -9,8 +9,10 @@ import re
 from collections.abc import Sequence
 
 from strobe import _abi
+from strobe.dataclass import dataclass
 from strobe.errors import StrobeError
 from strobe.model import LoadedModule
+from strobe.session.crashes.pointers import Pointer, pointers_of
 from strobe.session.crashes.stack import CrashStack, Registers, StackCopy, StackFrame
 from strobe.symbols import SymbolResolver
 from strobe.symbols.objects.damage import UNREADABLE
@@ -33,7 +35,17 @@ _LIBRARIES = ("/usr/", "/rustc/")
 _NOT_KEPT = (" is optimized out", " is known only as what ", " is in parts")
 _UNREAD = re.compile(r"Address not readable: (0x[0-9a-f]+)")
 _LEADS_ELSEWHERE = re.compile(r" -> Address not readable: 0x[0-9a-f]+")
-Variables = dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """`text`: its value; `pointers`: addresses in it, the own one first."""
+
+    text: str
+    pointers: tuple[Pointer, ...]
+
+
+Variables = dict[str, Variable]
 _UNKNOWN: tuple[type[BaseException], ...] = (StrobeError, *UNREADABLE)
 
 
@@ -82,8 +94,8 @@ def _of_frame(frame: StackFrame, memory: StackCopy, module: Module, printers: Pr
         is_library = (call.file or "").startswith(_LIBRARIES)
         wanted = {} if is_library else dict(own[::-1][:_NAMES])  # parameters first
         read = prepared_at(list(wanted.values()), _DEPTH, scope, names, own_memory).read(module.name_at)
-        texts = {name: _text(result) for name, result in zip(wanted, read, strict=True)}
-        found.append({name: text for name, text in texts.items() if text})
+        texts = {name: (_text(result), result) for name, result in zip(wanted, read, strict=True)}
+        found.append({name: Variable(text, _pointers(name, own)) for name, (text, own) in texts.items() if text})
     return found
 
 
@@ -98,6 +110,13 @@ def _text(result: ReadResult) -> str:
         return _OPTIMIZED_OUT if is_lost else ""
     shown = _UNREAD.sub("<not copied>", _LEADS_ELSEWHERE.sub("", text.shown(result.value)))
     return shown if len(shown) <= _CHARACTERS else f"{shown[: _CHARACTERS - 1]}…"
+
+
+def _pointers(name: str, result: ReadResult) -> tuple[Pointer, ...]:
+    if result.error is None:
+        return tuple(pointers_of(name, result.value))
+    unread = _UNREAD.match(result.error.message)  # of what a reference is to
+    return (Pointer(name, int(unread[1], 16)),) if unread is not None and int(unread[1], 16) < _REGISTERS else ()
 
 
 class _FrameMemory(ProcessMemory):

@@ -18,16 +18,16 @@ from strobe.session.session import Session
 from strobe.symbols.select.allocators import ALLOCATORS
 
 _PAGE = 10_000
-_SIZES = {"malloc": (0,), "calloc": (0, 1), "realloc": (1,), "reallocarray": (1, 2), "aligned_alloc": (1,)} | {
+SIZES = {"malloc": (0,), "calloc": (0, 1), "realloc": (1,), "reallocarray": (1, 2), "aligned_alloc": (1,)} | {
     "memalign": (1,),
     "valloc": (0,),
     "pvalloc": (0,),
     "operator new": (0,),
 }
-_MOVES = ("realloc", "reallocarray")
-_FREES = ("free", "cfree", "operator delete")
+MOVES = ("realloc", "reallocarray")
+FREES = ("free", "cfree", "operator delete")
 _NEVER = 2**63  # ns
-_UNKNOWN_PLACE = "posix_memalign"  # which writes the address to memory
+UNKNOWN_PLACE = "posix_memalign"  # which writes the address to memory
 _OPERATOR = re.compile(r"_Z(n|d)[wla]")
 _LIBRARY = re.compile(r"(?:[\w ]+[ *&])?(?:std|__gnu_cxx)::|operator (?:new|delete)|_?_?libc_")
 Stack = tuple[str, ...]
@@ -141,8 +141,8 @@ class _Doubts:
 
 def _doubts(session: Session, to_ns: int | None) -> _Doubts:
     loss = session.timeline.loss()
-    names = _names(session)
-    frees = frozenset(name for name in names if _is_free(name))
+    names = heap_names(session)
+    frees = frozenset(name for name in names if is_free(name))
     since: list[int] = []
     why, notes = [], []
     if loss.evicted and loss.evicted_until_ns is not None:
@@ -163,7 +163,7 @@ def _doubts(session: Session, to_ns: int | None) -> _Doubts:
         why.append(f"{unheld:,} calls that free were left out by the condition of their trace")
     if unheld := sum(one.unheld for one in totals if one.key not in frees):
         notes.append(f"{unheld:,} allocations were left out by the condition of their trace.")
-    if missed := sum(one.exits_missed for one in totals if not _is_free(one.key) or one.key in _MOVES):
+    if missed := sum(one.exits_missed for one in totals if not is_free(one.key) or one.key in MOVES):
         notes.append(
             f"{missed:,} returns of allocating calls were not seen, as on stacks of the program's own (coroutines): "
             "what these gave is left out."
@@ -171,18 +171,19 @@ def _doubts(session: Session, to_ns: int | None) -> _Doubts:
     return _Doubts(max(since, default=None), tuple(why), tuple(notes))
 
 
-def _is_free(name: str) -> bool:
+def is_free(name: str) -> bool:
     """Or what may be one."""
-    return name in _FREES or name in _MOVES or name.startswith("operator delete")
+    return name in FREES or name in MOVES or name.startswith("operator delete")
 
 
-def _names(session: Session) -> frozenset[str]:
+def heap_names(session: Session) -> frozenset[str]:
+    """Of the traced functions those that give or take memory."""
     named = session.timeline.traced_names()
     return frozenset(name for name in named if name in ALLOCATORS or name.startswith("operator "))
 
 
 def _events(session: Session, to_ns: int | None) -> Iterable[Event]:
-    names = _names(session)
+    names = heap_names(session)
     if not names:
         return
     function = TextMatch(one_of=names)
@@ -223,7 +224,7 @@ class _Followed:
         while calls and (calls[-1].entry.depth or 0) > depth:
             calls.pop()
         if not calls or calls[-1].entry.depth != depth or calls[-1].entry.function != event.function:
-            self._without_entry += _kind(event) in _SIZES
+            self._without_entry += _kind(event) in SIZES
             return
         call = calls.pop()
         given = self._ended(call, event)
@@ -233,26 +234,26 @@ class _Followed:
     def _begun(self, entry: Event) -> _Call:
         self._calls += 1
         kind = _kind(entry)
-        self._without_arguments += entry.arguments is None and (kind in _SIZES or kind in _FREES)
-        if kind in _FREES:
+        self._without_arguments += entry.arguments is None and (kind in SIZES or kind in FREES)
+        if kind in FREES:
             self.live.pop(_number(entry, 0) or 0, None)
-        return _Call(entry, moves=self.live.get(_number(entry, 0) or 0) if kind in _MOVES else None)
+        return _Call(entry, moves=self.live.get(_number(entry, 0) or 0) if kind in MOVES else None)
 
     def _ended(self, call: _Call, leave: Event) -> list[Block]:
         """What it has given to its caller."""
         entry = call.entry
         kind = _kind(entry)
-        if kind == _UNKNOWN_PLACE:
+        if kind == UNKNOWN_PLACE:
             self._unplaced += 1
-        elif kind not in _SIZES:  # what it has allocated, as its own lists, is held
+        elif kind not in SIZES:  # what it has allocated, as its own lists, is held
             return call.given
         for one in call.given:
             if self.live.get(one.address) is one:
                 del self.live[one.address]
-        if kind == _UNKNOWN_PLACE:
+        if kind == UNKNOWN_PLACE:
             return []
         address, size = _value(leave.return_value), 1
-        for index in _SIZES[kind]:
+        for index in SIZES[kind]:
             size *= _number(entry, index) or 0
         if call.moves is not None and (address or not size) and self.live.get(call.moves.address) is call.moves:
             del self.live[call.moves.address]
@@ -296,10 +297,14 @@ class _Followed:
 
 
 def _kind(event: Event) -> str:
-    """The function, of operators without their form."""
-    found = _OPERATOR.match(event.function_raw or "")
+    return heap_kind(event.function or "", event.function_raw)
+
+
+def heap_kind(name: str, raw_name: str | None) -> str:
+    """The function, of operators without their form: a key of SIZES, or one of FREES, if it gives or takes memory."""
+    found = _OPERATOR.match(raw_name or "")
     if found is None:
-        return event.function or ""
+        return name
     return "operator new" if found[1] == "n" else "operator delete"
 
 
