@@ -74,7 +74,7 @@ def test_one_call_launches_waits_and_answers(wire: Wire, ledger: Path) -> None:
 
 def test_a_crash_is_told_with_the_calls_that_were_open(wire: Wire, ledger: Path) -> None:
     answer = launched(wire, ledger, "5", "crash", trace=["main", "shop::*"], wait={"until": "exit"})
-    assert answer["ended"] == {"signal": "SIGABRT", "reason": "exit"}
+    assert answer["ended"] == {"signal": "SIGABRT", "reason": "signal"}
     crash = answer["crash"]
     assert (crash["threadName"], crash["signal"], crash["reason"]) == ("ledger", "SIGABRT", "abort was called")
     assert [one["call"].partition("(")[0] for one in crash["calls"]] == ["shop::fail", "main"]
@@ -138,6 +138,26 @@ def test_where_a_program_hangs(wire: Wire, build_program: Build, optimized: str,
     assert main["stack"][1:] == [f"main stuck.c:{joins}"]
     callers = "<a traced call: its events have its callers>" if trace else f"work stuck.c:{asks}"
     assert workers["stack"][1:] == [f"take stuck.c:{waits}", callers]
+
+
+def test_of_a_session_that_another_client_stops_that_is_the_reason(
+    wire: Wire, strobe_home: Path, build_program: Build
+) -> None:
+    program = build_program("stuck", "-g", "-pthread")
+    asked = {"command": str(program), "projectRoot": ROOT, "wait": {"until": "exit", "timeoutMs": 40_000}}
+    with Wire.to(strobe_home) as other:
+        number = wire.post("tools/call", {"name": "debug_launch", "arguments": asked})
+
+        def has_begun() -> str:
+            for one in other.good("debug_list_sessions")["sessions"]:
+                if other.good("debug_query", sessionId=one["sessionId"], eventType="stdout")["events"]:
+                    return str(one["sessionId"])
+            return ""
+
+        other.good("debug_stop", sessionId=wait_until(has_begun, "the program to begin", 30), retain=True)
+        answer = wire.receive()
+    assert answer["id"] == number
+    assert answer["result"]["structuredContent"]["ended"] == {"reason": "the session was stopped"}
 
 
 def test_the_end_of_the_program_ends_every_wait(wire: Wire, ledger: Path) -> None:

@@ -24,6 +24,7 @@ from strobe.values.model import Problem
 
 if TYPE_CHECKING:
     from strobe.session import Session
+    from strobe.session.answers import Ending
     from strobe.session.waiting import Wait, Waited
     from strobe.timeline.totals import Totals
 
@@ -130,12 +131,13 @@ def _check_expression(session: Session, match: str) -> None:
 
 
 def _answer_of(session: Session, waited: Waited) -> dict[str, Any]:
-    from strobe.session.answers import Ending
-
     ended: Ending | None = session.ended()
     how = {"stillRunning": True} if ended is None else {**ended_json.of(ended)["ended"]}
     how.pop("crash", None)  # below, and more
-    answer: dict[str, Any] = {"ended": {**how, "reason": waited.reason}, "waitedMs": round(waited.seconds * 1000)}
+    answer: dict[str, Any] = {
+        "ended": {**how, "reason": _reason(waited.reason, ended)},
+        "waitedMs": round(waited.seconds * 1000),
+    }
     if going_on := session.going_on():
         answer["note"] = going_on
     if waited.event is not None:
@@ -150,6 +152,13 @@ def _answer_of(session: Session, waited: Waited) -> dict[str, Any]:
     answer["loss"] = totals_json.loss(session.timeline.loss())
     answer["cursor"] = waited.cursor
     return answer
+
+
+def _reason(reason: str, ended: Ending | None) -> str:
+    """Why the wait is over: of the program's end, which of its ends that was."""
+    if reason != "exit" or ended is None or ended.exit_code is not None:
+        return reason
+    return "signal" if ended.signal is not None else ended.how
 
 
 def _threads(session: Session) -> dict[str, Any]:
