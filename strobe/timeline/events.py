@@ -5,10 +5,11 @@ The extension merges them by time, counts them and cuts the page.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, cast
 
 from strobe import _abi
+from strobe.dataclass import replace
 from strobe.model import Event, EventFilter, EventType
 from strobe.timeline import crashes, snapshots
 from strobe.timeline.decode.captured import CallDecoder
@@ -24,6 +25,9 @@ HOST_COLUMNS = "number, event_type, text, pid, thread_id, thread_name"
 HAS_MORE = _abi.FLAG_HAS_RETURN | _abi.FLAG_HAS_EXTRAS  # one bit
 _BINDINGS = 10_000  # values in one statement; SQLite takes 32,766
 _HOST = 0  # a row that stands for one of the host's events
+# of the time that is looked at for the newest events, as a power of two of event numbers: some 10 ms, then 8 times more
+_NEAREST_SHIFT, _WIDER_SHIFT = 30, 3
+_TRIES = 3  # a thread may come late with its event
 
 
 class EventDecoder:
@@ -142,6 +146,49 @@ def page_of(reader: SessionReader, selection: Selection, limit: int, offset: int
         return _tested_page(reader, decoder, selection, limit, offset)
     rows = _merged_rows(reader, selection, limit, offset, "total")
     return decoder.page(rows), int(rows[0][-1]) if rows else _before(offset, lambda: _total(reader, selection))
+
+
+def newest_of(
+    reader: SessionReader, selection: Selection, limit: int, offset: int, until: int
+) -> tuple[list[Event], int]:
+    """The page before the newest `offset` of the selected events, the oldest of it first, and how many are selected in
+    all. `until`: the number beyond which the selection has none.
+
+    A page is counted from the oldest event, and those of a program that calls very often are all gone in a fraction of
+    a second, to make room for newer ones. So it is looked for near the end first, and the rest is counted then.
+    """
+    for first in _windows(until):
+        part = _behind(selection, first)
+        for _ in range(_TRIES if first else 1):
+            count = page_of(reader, part, 1, 0)[1]
+            end = max(0, count - offset)
+            start = max(0, end - limit)
+            if first and count < offset + limit:
+                break
+            events, still = page_of(reader, part, end - start, start) if end > start else ([], count)
+            if still == count or not first:
+                return events, page_of(reader, selection, 1, 0)[1] if first else count
+    raise AssertionError("the last window has all")
+
+
+def _windows(until: int) -> Iterator[int]:
+    """Event numbers further and further back from that one, the last one the beginning of all."""
+    for shift in range(_NEAREST_SHIFT, until.bit_length(), _WIDER_SHIFT):
+        yield max(1, until - (1 << shift))
+    yield 0
+
+
+def _behind(selection: Selection, number: int) -> Selection:
+    """What of it has this number at least."""
+
+    def cut(given: Conditions | None) -> Conditions | None:
+        if given is None:
+            return None
+        conditions = Conditions([*given.terms], [*given.values])
+        conditions.add("number >= ?", number)
+        return conditions
+
+    return replace(selection, calls=cut(selection.calls), hosts=cut(selection.hosts))
 
 
 def _tested_page(

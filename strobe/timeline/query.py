@@ -14,10 +14,10 @@ from strobe.limits import SQL_SECONDS
 from strobe.model import Event, EventFilter, EventPage, EventType, FunctionSymbol, GroupBy, Loss, TextMatch
 from strobe.timeline.absence import absence_of, doubts_of, names_in_doubt
 from strobe.timeline.coverage import coverage_of, last_gap, window_of
-from strobe.timeline.events import first_events, page_of
+from strobe.timeline.events import first_events, newest_of, page_of
 from strobe.timeline.moments import NUMBER_MAX, event_id, event_number, host_number
 from strobe.timeline.reader import SessionReader
-from strobe.timeline.selection import Selection, check_page, select
+from strobe.timeline.selection import Selection, check_page, number_bounds, select
 from strobe.timeline.store import Load, Store
 from strobe.timeline.totals import (
     FunctionLoss,
@@ -106,7 +106,9 @@ class Timeline:
         with self._reader.lock:
             selection = select(self._reader, wanted, until)
             if wanted.newest_first:
-                events, total = self._newest(selection, wanted)
+                last = min(number_bounds(self._reader, wanted, until)[1], self._reader.newest_number())
+                events, total = newest_of(self._reader, selection, wanted.limit, min(wanted.offset, NUMBER_MAX), last)
+                events.reverse()
             else:
                 events, total = page_of(self._reader, selection, wanted.limit, min(wanted.offset, NUMBER_MAX))
             loss = self.loss()
@@ -125,13 +127,6 @@ class Timeline:
             return 0
         asked = EventFilter(event_type="function_enter", function=wanted.caller)
         return calls_without_events(self._reader, select(self._reader, asked).functions or ())
-
-    def _newest(self, selection: Selection, wanted: EventFilter) -> tuple[list[Event], int]:
-        total = page_of(self._reader, selection, 1, 0)[1]
-        end = max(0, total - wanted.offset)
-        start = max(0, end - wanted.limit)
-        events = page_of(self._reader, selection, end - start, start)[0] if end > start else []
-        return events[::-1], total
 
     def reading(self, *denied: EventFilter) -> tuple[SessionReader, int]:
         """For questions that look at events one by one: the reader, and the number up to which events are complete.
@@ -326,9 +321,8 @@ class Timeline:
         """The last `count` events that the filter selects, by time. Raises as `query`."""
         self._reader.store.flush()
         with self._reader.lock:
-            selection = select(self._reader, wanted)
-            total = page_of(self._reader, selection, 1, 0)[1]
-            events, _ = page_of(self._reader, selection, count, max(0, total - count))
+            until = self._reader.newest_number()
+            events, _ = newest_of(self._reader, select(self._reader, wanted, until), count, 0, until)
             self._reader.check_whole()
             return events
 
