@@ -16,11 +16,13 @@ from strobe.session.extras.watches import MAX_BYTES, is_calculated, is_whole, re
 from strobe.session.probes.named_values import named, written_out
 from strobe.symbols.objects.damage import UNREADABLE
 from strobe.values.decode import stored
+from strobe.values.decode.shapes import Nothing
 from strobe.values.language import Condition, condition, location, value
 from strobe.values.lookup.address_scope import AddressScope
 from strobe.values.lookup.expression import parse
 from strobe.values.lookup.locations import ValueLocation, location_of
 from strobe.values.lookup.scope import Scope, UnknownName
+from strobe.values.memory.recipes import Recipe
 
 _HINT = "In scope here: "  # as strobe/values/lookup/locations.py says it
 _READABLE = 12  # names that an error lists
@@ -29,17 +31,34 @@ FAILURES: tuple[type[Exception], ...] = (StrobeError, ExpressionError, *UNREADAB
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """What is recorded at one location of a probe. `left_out`: expressions that mean nothing there, each with why."""
+    """What can be recorded at one location of a probe. `values`: by label, in the order asked for; of those that mean
+    nothing there, why. `problems`: expressions that mean nothing there, each with why; `refusal`: the same as a text,
+    empty where there are none. `has_condition`: whether the condition means something, or there is none."""
 
-    values: tuple[ProbeValue, ...]
+    values: dict[str, ProbeValue | str]
     condition: Condition | None
-    left_out: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+    refusal: str = ""
+    has_condition: bool = True
+
+    @property
+    def known(self) -> set[str]:
+        """Labels of the values that there are."""
+        return {label for label, value in self.values.items() if isinstance(value, ProbeValue)}
+
+    def recorded(self, elsewhere: set[str]) -> tuple[ProbeValue, ...]:
+        """With an error in place of those that have a value `elsewhere`; the others are left out."""
+        return tuple(
+            absent(label, value) if isinstance(value, str) else value
+            for label, value in self.values.items()
+            if label in elsewhere or isinstance(value, ProbeValue)
+        )
 
 
-def compiled(probe: Probe, scope: Scope, names: AddressScope, *, anyway: bool = False) -> Compiled | str:
-    """Or why it cannot be: all that means nothing there. `anyway`: what it shows may mean nothing there, its condition
-    may not."""
-    values, where = [], None
+def compiled(probe: Probe, scope: Scope, names: AddressScope) -> Compiled:
+    """What of it means something at this location."""
+    values: dict[str, ProbeValue | str] = {}
+    where, has_condition = None, True
     problems: dict[str, list[str]] = {}  # expressions by why they mean nothing there
 
     def note(text: str, error: Exception) -> None:
@@ -53,17 +72,32 @@ def compiled(probe: Probe, scope: Scope, names: AddressScope, *, anyway: bool = 
             where = condition(probe.where, scope, names)
         except FAILURES as error:
             note(probe.where, error)
-            anyway = False
+            has_condition = False
     for shown in probe.show:
         label, text = named(shown)
         try:
-            values.append(_value(label, text, scope, names))
+            values[label] = _value(label, text, scope, names)
         except FAILURES as error:
             note(text, error)
+            values[label] = first_sentence(reason(text, error))
     said = hints_once([f"{', '.join(texts)}: {why}" for why, texts in problems.items()])
-    if not said or anyway:
-        return Compiled(tuple(values), where, tuple(said))
-    return "; ".join(said) + (_instead(names) if problems.keys() & set(names.unread.values()) else "")
+    instead = _instead(names) if problems.keys() & set(names.unread.values()) else ""
+    return Compiled(values, where, tuple(said), "; ".join(said) + instead, has_condition)
+
+
+def absent(label: str, why: str) -> ProbeValue:
+    """An error as a value."""
+    recipe = Recipe()
+    recipe.numbers((("CONSTANT", 0, 0, 0),))
+    pointers = {str(recipe.require()): why}
+    recipe.read(1)
+    described = {"label": label, "shape": json.loads(stored.dump(Nothing(why))), "text": label, "pointers": pointers}
+    return ProbeValue(*recipe.finished(), json.dumps(described), 0)
+
+
+def first_sentence(text: str) -> str:
+    """Without what else there is: "value is optimized out at pool.cpp:12"."""
+    return text.partition(". ")[0].rstrip(".")
 
 
 def _is_known(name: str, scope: Scope, names: AddressScope) -> bool:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence, Set
 from contextlib import AbstractContextManager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from strobe import _abi
 from strobe._abi import Refusal
@@ -16,12 +16,13 @@ from strobe.capture.probes import Plan
 from strobe.capture.refusals import SENTENCES
 from strobe.capture.target import Target
 from strobe.dataclass import dataclass, field, replace
-from strobe.errors import StrobeError, failure
+from strobe.errors import StrobeError, enumerated, failure
 from strobe.limits import PROBES
 from strobe.model import FunctionSymbol, LoadedModule, Probe, ProbeAnswer, ProbeSite
+from strobe.session.extras.sets import ProbeValue
 from strobe.session.hooks import Hooks
 from strobe.session.modules import TracedModule
-from strobe.session.probes.at_return import compiled_at_return
+from strobe.session.probes.at_return import CompiledReturn, compiled_at_return
 from strobe.session.probes.captures import Compiled, compiled
 from strobe.session.probes.sites import is_at_return, sites_of
 from strobe.symbols import SymbolResolver
@@ -34,6 +35,7 @@ from strobe.values.decode.messages import expressions_of
 from strobe.values.lookup.address_scope import scope_of_address, scope_of_line
 
 if TYPE_CHECKING:
+    from strobe.values.language import Condition
     from strobe.values.lookup.scope import Module, Scope
 
 log = logging.getLogger(__name__)
@@ -44,6 +46,8 @@ _ENDBR64 = b"\xf3\x0f\x1e\xfa"  # stays where it is: indirect calls look for it
 _ENABLED = _abi.PLAN_ENABLED | _abi.PLAN_SITE
 _MOST_SITES = 10_000  # of one probe in one module
 _SHARED_LOOKED_AT, _SHARED_SHOWN = 16, 3  # sites of a probe, and lines in one sentence
+_FUNCTIONS_SHOWN = 4  # in one sentence
+_Recorded: TypeAlias = "tuple[tuple[ProbeValue, ...], Condition | None]"
 
 
 @dataclass(slots=True)
@@ -68,7 +72,8 @@ class _Active:
     `is_exact`: each execution of its lines is one event. `shared`: lines of it, with others that jump into their code.
     `limited`: the number of the site that counts for all, where
     there is a limit. `failure`: why it could not be installed in libraries that came. `anyway`: what it shows may mean
-    nothing; `left_out` says what does not, and why."""
+    nothing; `left_out` says what does not, and why. `absent`: the places that have no such value, where others have it,
+    by its label and why."""
 
     probe: Probe
     generation: int = 0
@@ -81,6 +86,7 @@ class _Active:
     limited: int = 0
     anyway: bool = False
     left_out: dict[str, None] = field(default_factory=dict)
+    absent: dict[tuple[str, str], list[LineSite]] = field(default_factory=dict)
 
 
 class SessionProbes:
@@ -154,7 +160,7 @@ class SessionProbes:
         self._generations[probe.name] = one.generation + 1
         if not one.sites:
             return [f"Probe '{probe.name}' has no place so far: {_said(one.missing)}"]
-        return [f"Probe '{probe.name}' does not show {text}" for text in one.left_out]
+        return [*(f"Probe '{probe.name}' does not show {text}" for text in one.left_out), *_absences(one)]
 
     def inexact(self, labels: Sequence[str]) -> str:
         """What is to be said of those of them that are lines of optimized code; empty where none is."""
@@ -332,9 +338,10 @@ class SessionProbes:
         self, active: _Active, module: TracedModule, found: Sequence[LineSite], scope: Scope
     ) -> list[_Installed]:
         own = next((one for one in scope.modules() if one.base == module.module.base), None)
-        made = [(site, self._compiled(active, site, own, scope)) for site in found]
-        good = [site for site, what in made if isinstance(what, Compiled)]
-        plans = [self._plan(what, active.probe.stack) for _, what in made if isinstance(what, Compiled)]
+        tried = [(site, self._compiled(active, site, own, scope)) for site in found]
+        made = list(zip(found, self._placed(active, tried), strict=True))
+        good = [site for site, what in made if not isinstance(what, str)]
+        plans = [self._plan(what, active.probe.stack) for _, what in made if not isinstance(what, str)]
         recipes = zip(self._numbered(active, module, good, plans), plans, self._codes(module, good), strict=True)
         installed, specs = [], []
         for site, what in made:
@@ -367,24 +374,9 @@ class SessionProbes:
         scope: Callable[[], AbstractContextManager[Scope]],
     ) -> list[_Installed]:
         """Of whole functions: what their calls return through records them."""
-        extras, functions = self._hooks.extras, [site.function for site in found]
+        extras = self._hooks.extras
         installed = [_Installed(module.module.base, _shown(site, module)) for site in found]
-        with scope() as names:  # hooks look for names themselves
-            made = [
-                compiled_at_return(
-                    active.probe,
-                    values,
-                    module.symbols.path,
-                    names,
-                    extras.sets.recipe,
-                    sees_vectors=extras.sees_vectors,
-                    anyway=active.anyway,
-                )
-                for values in self._resolver.call_values(functions)
-            ]
-        for what in made:
-            if not isinstance(what, str):
-                active.left_out |= dict.fromkeys(what.left_out)
+        made = self._compiled_at_returns(active, module, found, scope)
         if self._target.setup.form != "native":
             made = [SENTENCES[Refusal.NOT_NATIVE]] * len(found)
         good = [site for site, what in zip(found, made, strict=True) if not isinstance(what, str)]
@@ -418,6 +410,33 @@ class SessionProbes:
         self._store.open_spans(self._session_id, list(plans), self._now_ticks())
         return installed
 
+    def _compiled_at_returns(
+        self,
+        active: _Active,
+        module: TracedModule,
+        found: Sequence[LineSite],
+        scope: Callable[[], AbstractContextManager[Scope]],
+    ) -> list[CompiledReturn | str]:
+        """Of each function; a value that there is in another one is an error where there is none."""
+        recipe, sees_vectors = self._hooks.extras.sets.recipe, self._hooks.extras.sees_vectors
+        given = self._resolver.call_values([site.function for site in found])
+
+        def compiled_with(names: Scope, anyway: bool, elsewhere: Set[str]) -> list[CompiledReturn | str]:
+            own, options = (module.symbols.path, names, recipe), (anyway, elsewhere)
+            return [compiled_at_return(active.probe, one, *own, sees_vectors, *options) for one in given]
+
+        with scope() as names:  # hooks look for names themselves
+            made = compiled_with(names, True, frozenset())
+            if any(isinstance(what, CompiledReturn) and what.left_out for what in made):
+                known = {label for what in made if isinstance(what, CompiledReturn) for label in what.known}
+                made = compiled_with(names, active.anyway, known)
+        for site, what in zip(found, made, strict=True):
+            if isinstance(what, CompiledReturn):
+                active.left_out |= dict.fromkeys(what.left_out)
+                for one in what.absent:
+                    active.absent.setdefault(one, []).append(site)
+        return made
+
     def _limit(self, active: _Active, numbers: Sequence[int]) -> None:
         """All sites of a probe together have one limit, which goes on where a library comes again."""
         if not numbers:
@@ -437,13 +456,31 @@ class SessionProbes:
             return "its module is not known"
         given = self._resolver.call_values([site.function])[0]
         names = scope_of_line(site, module, given) if site.file else scope_of_address(site.address, module, given)
-        found = compiled(active.probe, scope, names, anyway=active.anyway)
-        if isinstance(found, Compiled):
-            active.left_out |= dict.fromkeys(found.left_out)
-        return found
+        return compiled(active.probe, scope, names)
 
-    def _plan(self, what: Compiled, stack: int) -> Plan:
-        return _plan_with(self._hooks.extras.sets.of_probe(what.values, what.condition, stack))
+    def _placed(self, active: _Active, tried: Sequence[tuple[LineSite, Compiled | str]]) -> list[_Recorded | str]:
+        """What is recorded at each place. A value that there is at another one is an error where there is none, and
+        nothing that is asked for is missing elsewhere unsaid."""
+        known = {label for _, what in tried if isinstance(what, Compiled) for label in what.known}
+        placed: list[_Recorded | str] = []
+        for site, what in tried:
+            if isinstance(what, str):
+                placed.append(what)
+                continue
+            lacking = what.values.keys() - what.known
+            if not what.has_condition or (not active.anyway and not lacking <= known):
+                placed.append(what.refusal)
+                continue
+            if not lacking <= known:
+                active.left_out |= dict.fromkeys(what.problems)
+            for label in what.values:
+                if label in lacking & known:
+                    active.absent.setdefault((label, str(what.values[label])), []).append(site)
+            placed.append((what.recorded(known), what.condition))
+        return placed
+
+    def _plan(self, what: _Recorded, stack: int) -> Plan:
+        return _plan_with(self._hooks.extras.sets.of_probe(*what, stack))
 
     def _numbered(
         self, active: _Active, module: TracedModule, sites: Sequence[LineSite], plans: Sequence[Plan] = ()
@@ -489,6 +526,15 @@ class SessionProbes:
             yield from module.entry_codes(wanted)
         except (OSError, ValueError):
             yield from [b""] * len(sites)
+
+
+def _absences(one: _Active) -> Iterator[str]:
+    """Where which values are errors."""
+    for (label, why), sites in one.absent.items():
+        functions = list(dict.fromkeys(site.function.name for site in sites))
+        where = enumerated(functions, _FUNCTIONS_SHOWN)
+        counted = f"at {len(sites)} of its {len(one.sites)} places, in {where}"
+        yield f"Probe '{one.probe.name}' has no value of '{label}' {counted}: {why}. Its events there say so."
 
 
 def _plan_with(extras: int) -> Plan:
