@@ -15,6 +15,7 @@
 #include <condition_variable>
 #include <csignal>
 #include <cstdint>
+#include <exception>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -326,8 +327,8 @@ void let_run_those_released() {
     });
 }
 
-// In the place of ppoll, in Frida, whose main loop waits there.
-int guarded_ppoll(pollfd* files, nfds_t count, const timespec* timeout, const sigset_t* mask) {
+// Frida's main loop waits there.
+int ppoll_of_frida(pollfd* files, nfds_t count, const timespec* timeout, const sigset_t* mask) {
     using std::chrono::nanoseconds;
     auto left = timeout == nullptr ? nanoseconds::max()
                                    : nanoseconds(std::chrono::seconds(timeout->tv_sec)) + nanoseconds(timeout->tv_nsec);
@@ -423,8 +424,8 @@ void* signal_on_its_way(pid_t thread) {
     return (bit(stop.si_signo) & kFaults) != 0 ? nullptr : reinterpret_cast<void*>(number);
 }
 
-// In the place of ptrace, in Frida. What Frida asks of a thread it asks on the one that traces that.
-long guarded_ptrace(enum __ptrace_request request, pid_t thread, void* address, void* data) {
+// What Frida asks of a thread it asks on the one that traces that.
+long ptrace_of_frida(enum __ptrace_request request, pid_t thread, void* address, void* data) {
     const auto injection = injection_into(thread);
     // Frida tries for ever to let go of a process that has ended, until the kernel does not know it any more.
     if (request == PTRACE_INTERRUPT && was_running(thread) && has_ended(thread)) {
@@ -453,8 +454,8 @@ long guarded_ptrace(enum __ptrace_request request, pid_t thread, void* address, 
     return passed_on(request, thread, address, data);
 }
 
-// In the place of waitpid, in Frida, which is to learn the end of those children alone that it has started.
-pid_t guarded_waitpid(pid_t process, int* status, int options) {
+// Frida is to learn the end of those children alone that it has started.
+pid_t waitpid_of_frida(pid_t process, int* status, int options) {
     int found_status = 0;
     const pid_t found = was_running(process) ? wait_for_tracee(process, &found_status, options)
                                              : waitpid(process, &found_status, options);
@@ -462,6 +463,33 @@ pid_t guarded_waitpid(pid_t process, int* status, int options) {
     if (found > 0) note_child(found, found_status);
     if (found > 0 && status != nullptr) *status = found_status;
     return found;
+}
+
+// No exception may pass through Frida's frames, which would end Strobe: what is thrown here becomes the error of the
+// call that Frida has made.
+template <typename Work>
+auto as_error(const Work& work) -> decltype(work()) {
+    try {
+        return work();
+    } catch (const std::system_error& error) {
+        errno = error.code().value();
+    } catch (const std::exception&) {
+        errno = ESRCH;
+    }
+    return -1;
+}
+
+// In the place of the C library's functions, in Frida.
+long guarded_ptrace(enum __ptrace_request request, pid_t thread, void* address, void* data) {
+    return as_error([&] { return ptrace_of_frida(request, thread, address, data); });
+}
+
+pid_t guarded_waitpid(pid_t process, int* status, int options) {
+    return as_error([&] { return waitpid_of_frida(process, status, options); });
+}
+
+int guarded_ppoll(pollfd* files, nfds_t count, const timespec* timeout, const sigset_t* mask) {
+    return as_error([&] { return ppoll_of_frida(files, count, timeout, mask); });
 }
 
 }  // namespace

@@ -3,8 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <fstream>
-#include <iterator>
+#include "patch/target/proc_file.h"
 
 namespace strobe {
 
@@ -14,10 +13,7 @@ constexpr off_t kAnyAddress = 1 << 16;
 
 // As the kernel has it, not the program. The addresses in it are others after an exec, unless they are not chosen at
 // random (personality(2)).
-std::string auxiliary_vector(pid_t process) {
-    std::ifstream file("/proc/" + std::to_string(process) + "/auxv", std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-}
+std::string auxiliary_vector(pid_t process) { return read_proc_file("/proc/" + std::to_string(process) + "/auxv"); }
 
 }  // namespace
 

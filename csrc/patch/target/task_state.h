@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -16,12 +15,14 @@
 #include <utility>
 #include <vector>
 
+#include "patch/target/proc_file.h"
+
 namespace strobe {
 
 // What /proc/PROCESS/task/ID/stat says after the name, which may contain anything, newlines too; "" where it is gone.
 inline std::string task_fields(pid_t process, pid_t id) {
-    std::ifstream file("/proc/" + std::to_string(process) + "/task/" + std::to_string(id) + "/stat");
-    const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    const std::string text =
+        read_proc_file("/proc/" + std::to_string(process) + "/task/" + std::to_string(id) + "/stat");
     const auto name_end = text.rfind(')');
     return name_end == std::string::npos || name_end + 2 >= text.size() ? "" : text.substr(name_end + 2);
 }
@@ -70,14 +71,13 @@ class TaskStatus {
     std::vector<std::string> lines_;
 };
 
-// The threads of a process; none where it is gone.
+// The threads of a process; none where it is gone, fewer where it goes meanwhile.
 inline std::vector<pid_t> task_ids(pid_t process) {
     std::vector<pid_t> ids;
     std::error_code error;
-    const std::filesystem::directory_iterator tasks("/proc/" + std::to_string(process) + "/task", error);
-    if (error) return ids;
-    for (const auto& entry : tasks) {
-        const std::string name = entry.path().filename();
+    std::filesystem::directory_iterator task("/proc/" + std::to_string(process) + "/task", error);
+    for (; !error && task != std::filesystem::directory_iterator(); task.increment(error)) {
+        const std::string name = task->path().filename();
         pid_t id = 0;
         std::from_chars(name.data(), name.data() + name.size(), id);
         ids.push_back(id);
