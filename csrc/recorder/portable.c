@@ -134,6 +134,7 @@ void strobe_agent_release(void) {
     strobe_unmap(recorder->stubs + used * STROBE_STUB_BYTES, (all - used) * STROBE_STUB_BYTES);
     strobe_unmap_rest(recorder->frames + used, recorder->frames + all);
     strobe_unmap_rest(recorder->states + recorder->states_used, recorder->states + STROBE_THREAD_STATES);
+    strobe_unmap(recorder->threads_of_states, (uint64_t)STROBE_THREAD_STATES * sizeof *recorder->threads_of_states);
     strobe_unmap(recorder->captures, (uint64_t)STROBE_CAPTURE_CAPACITY * sizeof *recorder->captures);
     strobe_unmap(recorder->watches, (uint64_t)STROBE_EXTRAS * sizeof *recorder->watches);
     strobe_unmap(recorder->recipes, (uint64_t)STROBE_EXTRAS * sizeof *recorder->recipes);

@@ -39,6 +39,8 @@ static int strobe_map_state(struct strobe_recorder* recorder) {
     recorder->control = (struct strobe_control*)strobe_map_own(recorder, STROBE_PAGE);
     recorder->states = (struct strobe_thread_state*)strobe_map_own(
         recorder, (uint64_t)STROBE_THREAD_STATES * sizeof(struct strobe_thread_state));
+    recorder->threads_of_states =
+        (uint32_t*)strobe_map_own(recorder, (uint64_t)STROBE_THREAD_STATES * sizeof(uint32_t));
     recorder->captures = (struct strobe_capture*)strobe_map_own(
         recorder, (uint64_t)STROBE_CAPTURE_CAPACITY * sizeof(struct strobe_capture));
     recorder->watches =
@@ -78,7 +80,8 @@ static int strobe_map_state(struct strobe_recorder* recorder) {
         recorder->extras == NULL || recorder->extras_of == NULL || recorder->kept == NULL || recorder->jumps == NULL)
         return 0;
     return recorder->control != NULL && recorder->states != NULL && recorder->frames != NULL &&
-           recorder->captures != NULL && recorder->stubs != NULL && recorder->unwind_table != NULL;
+           recorder->threads_of_states != NULL && recorder->captures != NULL && recorder->stubs != NULL &&
+           recorder->unwind_table != NULL;
 }
 
 STROBE_COLD uint64_t strobe_kernel_ns(void) {

@@ -284,6 +284,8 @@ struct strobe_recorder {
     uint64_t unwinders[STROBE_UNWINDERS]; /* that know the return stubs */
     uint64_t own[STROBE_OWN_RANGES][2];   /* from where to where the recorder's memory lies, but for the segment */
     uint32_t own_count;
+    uint32_t* threads_of_states; /* by state: the thread that has it, or had it last; 0: it is free, or being claimed.
+                                    States lie a megabyte apart: to look at 256 of them takes 50 us. */
 };
 
 /* What the host reads from outside lies where csrc/abi/strobe_agent.h says. */

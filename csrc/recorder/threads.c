@@ -147,6 +147,7 @@ static struct strobe_thread_state* strobe_state_claim(struct strobe_recorder* re
     uint32_t index;
     for (index = 0; index < used; index++) {
         struct strobe_thread_state* state = &recorder->states[index];
+        if (recorder->threads_of_states[index] != 0 && recorder->threads_of_states[index] != tid) continue;
         if (state->claimed == 0 && strobe_compare_exchange32(&state->claimed, 0, 1)) return state;
         if (strobe_state_is_left(recorder, state, tid)) return state;
     }
@@ -166,6 +167,13 @@ static struct strobe_thread_state* strobe_state_claim(struct strobe_recorder* re
     return NULL;
 }
 
+void strobe_state_free(struct strobe_recorder* recorder, struct strobe_thread_state* state) {
+    state->tid = 0;
+    recorder->threads_of_states[state - recorder->states] = 0;
+    STROBE_COMPILER_BARRIER();
+    state->claimed = 0;
+}
+
 static int strobe_is_own_ended(const struct strobe_thread_state* state, uint32_t tid) {
     return state->tid == tid && state->idle == STROBE_ENDED && state->thread_pointer == strobe_thread_pointer();
 }
@@ -176,6 +184,7 @@ static struct strobe_thread_state* strobe_state_of(const struct strobe_recorder*
     uint32_t index;
     for (index = 0; index < recorder->states_used; index++) {
         struct strobe_thread_state* state = &recorder->states[index];
+        if (recorder->threads_of_states[index] != tid) continue;
         if (state->tid == tid && (state->busy_slot == STROBE_BEGINNING || strobe_is_own_ended(state, tid)))
             return state;
     }
@@ -201,6 +210,7 @@ static struct strobe_thread_state* strobe_state_begin(struct strobe_recorder* re
     if (state->idle == STROBE_RETIRED) strobe_state_forget_segment(state);
     state->busy_slot = STROBE_BEGINNING;
     state->thread_pointer = strobe_thread_pointer();
+    recorder->threads_of_states[state - recorder->states] = tid;
     STROBE_COMPILER_BARRIER(); /* a thread that finds it in its memory must not take it for its own */
     state->idle = 0;
     state->tid = tid;
@@ -257,6 +267,7 @@ static struct strobe_thread_state* strobe_state_of_task(const struct strobe_reco
     uint32_t index;
     for (index = 0; index < recorder->states_used; index++) {
         struct strobe_thread_state* state = &recorder->states[index];
+        if (recorder->threads_of_states[index] != tid) continue;
         if (state->tid == tid && (state->idle == STROBE_SHARED || state->busy_slot == STROBE_BEGINNING)) return state;
     }
     return NULL;
@@ -370,9 +381,7 @@ static void strobe_state_release(struct strobe_recorder* recorder, struct strobe
     if (state->nested != NULL) strobe_state_release(recorder, state->nested);
     strobe_state_close(recorder, state);
     state->nested = NULL;
-    state->tid = 0;
-    STROBE_COMPILER_BARRIER();
-    state->claimed = 0;
+    strobe_state_free(recorder, state);
 }
 
 /* A handler that interrupts the recorder in the middle of a record cannot use the same chunk and frames. It gets a
@@ -460,10 +469,7 @@ static int strobe_state_retire(struct strobe_recorder* recorder, struct strobe_t
     if (!strobe_compare_exchange64(&state->busy_slot, idle, STROBE_RETIRED) && state->busy_slot != STROBE_RETIRED)
         return 1;
     if (has_totals) strobe_totals_free(recorder, state);
-    if (!has_ended) return 0;
-    state->tid = 0;
-    STROBE_COMPILER_BARRIER();
-    state->claimed = 0;
+    if (has_ended) strobe_state_free(recorder, state);
     return 0;
 }
 

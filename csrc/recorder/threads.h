@@ -23,6 +23,8 @@ uint32_t strobe_own_tid(const struct strobe_recorder* recorder);
 struct strobe_thread_state* strobe_thread_known(const struct strobe_recorder* recorder);
 /* Prepares up to `count` states, so that a thread can begin with one of them without a system call. */
 void strobe_states_prepare(struct strobe_recorder* recorder, uint32_t count);
+/* Makes a state nobody's, for the next thread that begins one. */
+void strobe_state_free(struct strobe_recorder* recorder, struct strobe_thread_state* state);
 /* Signals of this thread that wait until something is done. */
 struct strobe_held_signals {
     uint64_t before; /* the mask */

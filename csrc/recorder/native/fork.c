@@ -22,14 +22,13 @@ static void strobe_state_inherit(struct strobe_thread_state* state) {
 /* A state of a thread that the child does not have, or a free one: its chunk and lane are the parent's. */
 static void strobe_state_reclaim(struct strobe_recorder* recorder, struct strobe_thread_state* state) {
     strobe_totals_forget(recorder, state);
-    state->tid = 0;
     state->depth = 0;
     state->busy_slot = state->idle = 0;
     state->chunk = NULL;
     state->chunk_sequence = 0;
     state->lane = 0;
     state->nested = NULL;
-    state->claimed = 0;
+    strobe_state_free(recorder, state);
 }
 
 /* Whether the child has a thread with this id: one that a handler of the program's for fork has made before ours came.
