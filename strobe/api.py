@@ -193,7 +193,7 @@ class ProgramSession:
 
     @property
     def loss(self) -> Loss:
-        """What is missing from the events; totals are exact nevertheless."""
+        """What is missing from the events; totals are exact nevertheless, but for the calls that are `in_no_total`."""
         return self._session.timeline.loss()
 
     @property

@@ -484,7 +484,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """What is missing from the events. All counts are of events (an enter and an exit are two)."""
+    """What is missing. All counts but `in_no_total` are of events (an enter and an exit are two)."""
 
     evicted: int = 0
     evicted_until_ns: int | None = None
@@ -492,6 +492,7 @@ class Loss:
     sampled_out: int = 0
     lost: int = 0  # found no room: too many threads at once, a full file system, handlers that interrupt one another
     uncounted: int = 0  # of those, calls that are in no total
+    in_no_total: int = 0  # calls: those, and calls whose events are there, but no total, as there was no room for one
     unwritten: int = 0  # lines of output, and what else the host sees, that the database does not have, or not yet;
     unwritten_reason: str = ""  # and why
 

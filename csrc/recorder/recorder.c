@@ -140,6 +140,8 @@ int64_t strobe_recorder_init(struct strobe_recorder* recorder, uint8_t* segment)
     recorder->state_bytes = (uint32_t)sizeof(struct strobe_thread_state);
     recorder->start_ticks = header->start_ticks;
     recorder->ticks_apart = 1ull << header->number_shift;
+    /* ticks of the session before */
+    recorder->no_chunk_before_ticks = recorder->no_state_before_ticks = recorder->no_totals_before_ticks = 0;
     recorder->clock_kind = header->clock_kind;
     strobe_copy((uint8_t*)&recorder->ns_per_tick, (const uint8_t*)&header->ns_per_tick, sizeof recorder->ns_per_tick);
     recorder->sampling_window_ticks = (uint64_t)(int64_t)(STROBE_SAMPLING_WINDOW_NS / header->ns_per_tick);

@@ -220,11 +220,12 @@ struct strobe_recorder {
     uint32_t clock_kind;
     uint32_t catch_returns; /* 0 where the CPU checks return addresses (shadow stack): entries only */
     uint32_t pid;
-    uint32_t owner;                 /* pid, as chunks and lanes have it: STROBE_OWNER_UNKNOWN in another namespace */
-    uint64_t no_chunk_before_ticks; /* all chunks were in use, and are not looked through again before */
-    uint64_t no_state_before_ticks; /* the same of thread states */
-    uint64_t loader_lock;           /* address of glibc's lock on its list of libraries; 0 where it is not known */
-    uint64_t exit_lock;             /* of that on its list of functions to call at exit; likewise */
+    uint32_t owner;                  /* pid, as chunks and lanes have it: STROBE_OWNER_UNKNOWN in another namespace */
+    uint64_t no_chunk_before_ticks;  /* all chunks were in use, and are not looked through again before */
+    uint64_t no_state_before_ticks;  /* the same of thread states */
+    uint64_t no_totals_before_ticks; /* there was no room for a totals entry, and none is asked for again before */
+    uint64_t loader_lock;            /* address of glibc's lock on its list of libraries; 0 where it is not known */
+    uint64_t exit_lock;              /* of that on its list of functions to call at exit; likewise */
     uint32_t has_fork_handler;
     uint32_t follows_forks;
     uint32_t fault_catching;     /* STROBE_FAULTS_* */

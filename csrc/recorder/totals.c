@@ -1,15 +1,31 @@
 /* Exact totals per function and thread: one entry in the segment for each pair, found through the thread state. */
 #include "recorder.h"
 
+/* Where there is no room, no entry is used up: there may be room again before they are all gone. */
+static struct strobe_totals* strobe_totals_claim(struct strobe_recorder* recorder) {
+    struct strobe_header* header = recorder->header;
+    uint32_t next = *(const volatile uint32_t*)&header->totals_used;
+    uint32_t index;
+    if (next >= header->totals_capacity) return NULL;
+    if (!strobe_populate(recorder, &recorder->totals[next], sizeof(struct strobe_totals))) return NULL;
+    index = strobe_fetch_add32(&header->totals_used, 1);
+    if (index >= header->totals_capacity) return NULL;
+    if (index != next && !strobe_populate(recorder, &recorder->totals[index], sizeof(struct strobe_totals)))
+        return NULL;
+    return &recorder->totals[index];
+}
+
 STROBE_COLD struct strobe_totals* strobe_totals_begin(struct strobe_recorder* recorder,
                                                       struct strobe_thread_state* state, uint32_t function) {
-    uint32_t index;
     struct strobe_totals* entry;
-    if (recorder->header->totals_used >= recorder->header->totals_capacity) return NULL;
-    index = strobe_fetch_add32(&recorder->header->totals_used, 1);
-    if (index >= recorder->header->totals_capacity) return NULL;
-    entry = &recorder->totals[index];
-    if (!strobe_populate(recorder, entry, sizeof(struct strobe_totals))) return NULL;
+    uint32_t index;
+    if (state->last_ticks < recorder->no_totals_before_ticks) return NULL;
+    entry = strobe_totals_claim(recorder);
+    if (entry == NULL) {
+        recorder->no_totals_before_ticks = state->last_ticks + recorder->sampling_window_ticks;
+        return NULL;
+    }
+    index = (uint32_t)(entry - recorder->totals);
     entry->thread_index = (uint16_t)state->thread_index;
     entry->min_ticks = ~0ull;
     entry->window_start_ticks = state->last_ticks;

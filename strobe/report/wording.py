@@ -76,7 +76,7 @@ def parse_moment(text: str, field: str) -> int | str:
 
 
 def loss_lines(loss: Loss) -> list[str]:
-    """What is missing from the events, one line for each reason; empty when nothing is."""
+    """What is missing from the events, and from the totals, one line for each reason; empty when nothing is."""
     lines = []
     if loss.evicted:
         until = "" if loss.evicted_until_ns is None else f", up to {moment(loss.evicted_until_ns)}"
@@ -87,9 +87,12 @@ def loss_lines(loss: Loss) -> list[str]:
         lines.append(
             f"{counted(loss.sampled_out, 'event')} left out by sampling of hot functions (--no-sampling keeps them)"
         )
+    reasons = "no room in memory, too many threads, one without clock, or handlers that interrupt one another"
     if loss.lost:
-        reasons = "no room in memory, too many threads, one without clock, or handlers that interrupt one another"
         lines.append(f"{counted(loss.lost, 'event')} lost: {reasons}")
+    if loss.in_no_total:
+        are = "is" if loss.in_no_total == 1 else "are"
+        lines.append(f"{counted(loss.in_no_total, 'call')} {are} in no total: {reasons}")
     if loss.unwritten:
         lines.append(f"{counted(loss.unwritten, 'line')} of output could not be written: {loss.unwritten_reason}")
     return lines

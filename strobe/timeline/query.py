@@ -239,6 +239,7 @@ class Timeline:
             sampled_out=counts["sampled_out"],
             lost=uncounted + counts["lost_no_chunk"],
             uncounted=uncounted,
+            in_no_total=uncounted + counts["lost_no_totals"],
             unwritten=unwritten,
             unwritten_reason=reason,
         )

@@ -103,13 +103,14 @@ def totals_json(group: Totals, group_by: GroupBy) -> dict[str, object]:
 
 
 def loss_json(loss: Loss) -> dict[str, object]:
-    """What is missing from the events; 0 where nothing is."""
+    """What is missing from the events, and from the totals; 0 where nothing is."""
     unwritten = {"unwritten": loss.unwritten, "unwrittenReason": loss.unwritten_reason} if loss.unwritten else {}
     return {
         "evicted": loss.evicted,
         "evictedUntilNs": loss.evicted_until_ns,
         "sampledOut": loss.sampled_out,
         "lost": loss.lost,
+        **({"inNoTotal": loss.in_no_total} if loss.in_no_total else {}),
         **unwritten,
     }
 

@@ -61,7 +61,7 @@ def probe_totals(item: ProbeTotals) -> dict[str, Any]:
 
 
 def loss(counts: Loss) -> dict[str, Any]:
-    """What is missing from the events; totals are exact all the same."""
+    """What is missing from the events, and from the totals, which are exact but for that."""
     answer: dict[str, Any] = {"eventsDropped": counts.evicted}
     if counts.evicted_until_ns is not None:
         answer["eventsDroppedUntilNs"] = counts.evicted_until_ns
@@ -71,6 +71,8 @@ def loss(counts: Loss) -> dict[str, Any]:
         answer["eventsSampledOut"] = counts.sampled_out
     if counts.lost:
         answer["eventsLost"] = counts.lost
+    if counts.in_no_total:
+        answer["callsInNoTotal"] = counts.in_no_total
     if counts.unwritten:
         answer |= {"outputUnwritten": counts.unwritten, "outputUnwrittenReason": counts.unwritten_reason}
     return answer
