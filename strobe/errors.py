@@ -54,6 +54,10 @@ class StrobeError(Exception):
         return f"{self.message} {self.next_step}" if self.next_step else self.message
 
 
+class SessionStopped(StrobeError):
+    """What was asked of a session met its end, as another client stops it; asked again it may be answered."""
+
+
 Interface = Literal["mcp", "cli", "python"]
 
 # what to call, for each interface; an error's next step refers to it as `{query}`
@@ -365,6 +369,11 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
         "The events of session '{session_id}' cannot be read: {reason}.",
         "Its output and settings are kept; delete it with {delete} if you do not need them.",
     ),
+    "session_stopped": (
+        Code.PROCESS_EXITED,
+        "Session '{session_id}' was stopped at this moment, by another client.",
+        "Ask again: where its recording is kept, {query} finds it.",
+    ),
     "sql_too_long": (
         Code.LIMIT_REACHED,
         "The statement did not end within {seconds} s.",
@@ -503,7 +512,8 @@ def failure(name: str, **facts: object) -> StrobeError:
     facts.setdefault("hint", "")
     if "field" in facts:
         facts["field"] = field_name(str(facts["field"]))
-    return StrobeError(code, message.format(**facts), next_step.format(**command_names(), **facts).strip())
+    kind = SessionStopped if name == "session_stopped" else StrobeError
+    return kind(code, message.format(**facts), next_step.format(**command_names(), **facts).strip())
 
 
 def together(errors: Sequence[StrobeError]) -> StrobeError:

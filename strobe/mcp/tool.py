@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from strobe.dataclass import dataclass, field
-from strobe.errors import StrobeError, failure
+from strobe.errors import SessionStopped, StrobeError, failure
 from strobe.mcp import endpoint, results
 from strobe.mcp.redaction import redacted, redaction_of
 from strobe.mcp.schema import Record
@@ -86,7 +86,7 @@ class Tool:
         """The result of one call; every failure is a result with isError."""
         try:
             checked = self.parameters.check(arguments)
-            answer = self.run(checked, context)
+            answer = self._answer(checked, context)
             return results.success(answer, redaction_of(context.home), checked.get("groupBy", ()))
         except StrobeError as error:
             return results.failed(redacted(str(error), context.home))
@@ -94,6 +94,15 @@ class Tool:
             log.exception("%s failed", self.name)
             reason = f"{type(error).__name__}: {error}"
             return results.failed(str(failure("internal", reason=reason, log=endpoint.log_path(context.home))))
+
+    def _answer(self, checked: dict[str, Any], context: Context) -> dict[str, Any]:
+        """Where another client stops the session meanwhile, what only reads is asked again: of what was kept."""
+        try:
+            return self.run(checked, context)
+        except SessionStopped:
+            if not self.read_only:
+                raise
+        return self.run(checked, context)
 
 
 class Registry:

@@ -308,6 +308,7 @@ class LiveSession(Session):
         return number
 
     def stop(self, retain: bool = False) -> int:
+        self._is_wanted = self._is_wanted or retain
         with self._lock:
             self.confirm()
             self._stopping = True

@@ -36,6 +36,7 @@ from strobe.timeline.store import Store
 log = logging.getLogger(__name__)
 _NO_INPUT = "/dev/null"
 _NAMES_TRIED = 8
+_FINISHING_S = 40.0  # for a session that another client stops: a large recording is copied
 _OF_WHAT_IS_ASKED = (
     Code.INVALID_PATTERN,
     Code.WATCH_FAILED,
@@ -293,9 +294,9 @@ class SessionManager:
         self._close_deleted()
         with self._lock:
             live = self._live.get(session_id)
-            if live is not None:
-                return live
-            record = self._store.get_session(session_id)
+        if live is not None and not live.wait_finished(_FINISHING_S):
+            return live
+        record = self._store.get_session(session_id)
         if record.status == "running" and not record.owner_alive(self._store.home):
             self.recover()
         with self._lock:

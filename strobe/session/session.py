@@ -66,6 +66,10 @@ class Session:
         self._making_stacks = threading.Lock()
         self._reader: VariableReader | None = None
         self._polls = Polls(self)
+        self._finishing = threading.Lock()
+        self._is_finishing = False
+        self._is_wanted = False  # one of those who stop it wants it kept
+        self._collected: int | None = None
         self.pending_patterns_applied: list[str] = []
         self.launch_answer: TraceAnswer | None = None  # to the patterns of the launch
 
@@ -470,17 +474,30 @@ class Session:
         self._polls.stop("stopped")
         self.timeline.close()
 
+    def wait_finished(self, seconds: float) -> bool:
+        """False where nobody is about to keep or drop its data; else waits until that is done, and for its files."""
+        if not self._is_finishing:
+            return False
+        if self._finishing.acquire(timeout=seconds):
+            self._finishing.release()
+        return True
+
     def _finish(self, retain: bool) -> int:
-        try:
-            collected = self._count()
-            record = self.record()
-            if not retain:
-                retention.drop_session(self._store, record)
-            elif not record.retained:
-                retention.keep_session(self._store, self.id)
-        finally:
-            self._on_end(self)
-        return collected
+        """Of several who stop it at once each is told the same, and it is kept where one of them wants that."""
+        self._is_wanted = self._is_wanted or retain
+        with self._finishing:
+            self._is_finishing = True
+            try:
+                if self._collected is None:
+                    self._collected = self._count()
+                record = self.record()
+                if not self._is_wanted:
+                    retention.drop_session(self._store, record)
+                elif not record.retained:
+                    retention.keep_session(self._store, self.id)
+            finally:
+                self._on_end(self)
+            return self._collected
 
     def _count(self) -> int:
         """How many events were collected, as far as they can be read; closes the timeline."""

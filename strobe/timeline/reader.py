@@ -10,7 +10,7 @@ import apsw
 
 from strobe import _core
 from strobe.dataclass import dataclass
-from strobe.errors import failure
+from strobe.errors import StrobeError, failure
 from strobe.model import FunctionSymbol
 from strobe.resources import TIMELINE_EXTENSION
 from strobe.timeline.code_names import CodeNames
@@ -38,7 +38,8 @@ class SessionReader:
         self.segment_path = segment_path
         self.lock = threading.RLock()
         self.key = store.get_session(session_id).key
-        self.connection = open_reader(store.home)
+        self._connection = open_reader(store.home)
+        self._is_closed = False
         self._segment: _core.Segment | None = None
         self._functions: dict[int, FunctionSymbol] = {}
         self._functions_state: tuple[object, ...] = ()
@@ -50,12 +51,22 @@ class SessionReader:
     def close(self) -> None:
         """Closes the database and lets go of the segment."""
         with self.lock:
-            self.connection.close()
+            self._is_closed = True
+            self._connection.close()
             self._segment = None  # its map would hold the memory of a segment that was dropped
 
     @property
+    def connection(self) -> apsw.Connection:
+        """Raises `session_stopped` where it was closed."""
+        if self._is_closed:
+            raise self._stopped()
+        return self._connection
+
+    @property
     def segment(self) -> _core.Segment:
-        """The open segment. Raises `events_unreadable` where the file is gone or damaged."""
+        """The open segment. Raises `events_unreadable` where the file is gone or damaged; as `connection`."""
+        if self._is_closed:  # what is still there is being dropped, or kept at another place
+            raise self._stopped()
         if self._segment is None:
             try:
                 self._segment = _core.Segment(str(self.segment_path))
@@ -87,15 +98,17 @@ class SessionReader:
         return self.store.get_session(self.session_id)
 
     def rows(self, statement: str, values: Sequence[object] = ()) -> list[tuple[object, ...]]:
-        """Raises `database_failed`, and `events_unreadable` where it is the segment that cannot be read."""
+        """Raises as `connection`, `database_failed`, and `events_unreadable` where the segment cannot be read."""
         with self.lock, database_errors(self.store.home, "read"):
             try:
                 return list(self.connection.execute(statement, tuple(values)))
-            except apsw.ConnectionClosedError as error:  # another client has stopped the session meanwhile
-                self.record()  # which says that it is gone, if it is
-                raise failure("events_unreadable", session_id=self.session_id, reason="it was just stopped") from error
             except apsw.SQLError as error:  # the statements are ours
                 raise failure("events_unreadable", session_id=self.session_id, reason=error) from error
+
+    def _stopped(self) -> StrobeError:
+        """Another client has stopped the session meanwhile. Raises session_not_found where it is gone."""
+        self.record()
+        return failure("session_stopped", session_id=self.session_id)
 
     def scalar(self, statement: str, values: Sequence[object] = ()) -> int:
         """The single value of a statement as an integer; 0 for null and for no row."""
