@@ -6,10 +6,11 @@
 
 namespace strobe {
 
-// Has the thread, which the calling thread traces and which stands in a ptrace stop without a signal, execute one such
-// instruction of the kernel's vDSO; then it stands there as before. 0: it may, or it cannot be known, as a trap would
-// change what the program has asked for. ENOTSUP: it may not. EBUSY where the whole program was stopped by a signal
-// just then, ESRCH where it ends. x86-64 alone; elsewhere 0.
-int asks_for_clock(pid_t thread);
+class WayBack;
+
+// The thread stands in a ptrace stop without a signal, from which the way back is, and does so afterwards. 0: it may,
+// or it cannot be known. ENOTSUP: it may not. EBUSY where the whole program was stopped by a signal just then,
+// ETIMEDOUT where another signal came, ESRCH where it ends. x86-64 alone; elsewhere 0.
+int asks_for_clock(pid_t thread, WayBack& way_back);
 
 }  // namespace strobe

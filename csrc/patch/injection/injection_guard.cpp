@@ -31,6 +31,7 @@
 #include "patch/injection/imports.h"
 #include "patch/injection/safe_point.h"
 #include "patch/injection/started_children.h"
+#include "patch/injection/way_back.h"
 #include "patch/target/process_memory.h"
 #include "patch/target/program_identity.h"
 #include "patch/target/task_state.h"
@@ -46,14 +47,15 @@ struct InjectionGuard::Injection {
     bool is_start = false;     // of a program that Frida has started, and that stands: no more than that is to be done
     std::shared_ptr<const ProgramIdentity> program;  // from before Frida looks at the process
     std::atomic<int> refusal{0};
-    bool is_taken = false;            // the thread stands at a safe point
-    std::uint64_t pc = 0, stack = 0;  // of that
-    std::vector<char> vectors;        // as PTRACE_GETREGSET has them
-    std::uint64_t blocked = 0;        // signals, bit n - 1 for signal n
-    bool is_blocking = false;         // nearly all of them
-    bool is_calling = false;          // the thread is about to run what Frida calls
-    std::uint64_t called = 0;         // what Frida has had it call last
-    bool is_launched = false;         // the loader has been called
+    bool is_taken = false;              // the thread stands at a safe point
+    std::uint64_t pc = 0, stack = 0;    // of that
+    std::unique_ptr<WayBack> way_back;  // from there; where there is none, what follows is put back instead
+    std::vector<char> vectors;          // as PTRACE_GETREGSET has them
+    std::uint64_t blocked = 0;          // signals, bit n - 1 for signal n
+    bool is_blocking = false;           // nearly all of them
+    bool is_calling = false;            // the thread is about to run what Frida calls
+    std::uint64_t called = 0;           // what Frida has had it call last
+    bool is_launched = false;           // the loader has been called
     std::mutex holding;
     std::unique_ptr<HeldThreads> others;  // of `holding`
     bool is_standing = false;             // as well: the main thread, which Frida has let go of
@@ -191,13 +193,28 @@ void await_stop(pid_t thread) {
     }
 }
 
-int reach(pid_t thread, std::chrono::milliseconds limit) {
+int reach(Injection& injection, pid_t thread) {
     try {
-        const int error = reach_safe_point(thread, limit);
-        return error == 0 ? asks_for_clock(thread) : error;  // Frida's threads inherit what this one may
+        const int error = injection.limit.count() > 0 ? reach_safe_point(thread, injection.limit) : 0;
+        if (error != 0) return error;
+        injection.way_back = WayBack::from_here(thread);
+        const bool calls_functions = injection.limit.count() > 0 && injection.way_back;
+        return calls_functions ? asks_for_clock(thread, *injection.way_back) : 0;  // Frida's threads inherit that
     } catch (const std::system_error&) {
         return ESRCH;
     }
+}
+
+// There is none from a function of a kind that is not known.
+void give_up_way_back(Injection& injection, pid_t thread) {
+    injection.way_back.reset();
+    keep_vectors(injection, thread);
+}
+
+long go_on(WayBack& way_back, void* signal) {
+    const long result = way_back.go_on(reinterpret_cast<std::uintptr_t>(signal));
+    if (result == 0) way_back.await_end();
+    return result;
 }
 
 // What Frida has asked the kernel to write or to read; nullptr for other registers than the general ones.
@@ -214,13 +231,12 @@ bool take(Injection& injection, pid_t thread) {
         errno = before;
         return false;
     }
-    const bool calls_functions = injection.limit.count() > 0;
-    if (const int error = calls_functions ? reach(thread, injection.limit) : 0; error != 0) {
+    if (const int error = reach(injection, thread); error != 0) {
         injection.refusal = error;
         errno = error;
         return false;
     }
-    keep_vectors(injection, thread);
+    if (!injection.way_back) keep_vectors(injection, thread);
     injection.is_taken = true;
     return true;
 }
@@ -362,7 +378,7 @@ bool keeps_standing(const std::shared_ptr<Injection>& injection, pid_t main_thre
 long guarded(Injection& injection, enum __ptrace_request request, pid_t thread, void* address, void* data) {
     const bool reads = request == PTRACE_GETREGS || request == PTRACE_GETREGSET;
     const bool writes = request == PTRACE_SETREGS || request == PTRACE_SETREGSET;
-    const user_regs_struct* registers = reads || writes ? registers_in(request, address, data) : nullptr;
+    user_regs_struct* const registers = reads || writes ? registers_in(request, address, data) : nullptr;
     const bool is_first = reads && registers != nullptr && !injection.is_taken;
     const bool is_end =
         writes && registers != nullptr && registers->rip == injection.pc && registers->rsp == injection.stack;
@@ -379,6 +395,17 @@ long guarded(Injection& injection, enum __ptrace_request request, pid_t thread, 
     if (is_call && removes_loader(injection, thread, *registers)) {
         errno = EBUSY;
         return -1;
+    }
+    if (is_call && injection.way_back && !injection.way_back->depart(*registers)) give_up_way_back(injection, thread);
+    if (injection.way_back && injection.way_back->is_away()) {
+        WayBack& way_back = *injection.way_back;
+        const bool is_answered = is_call || (reads && registers != nullptr && way_back.returned() != nullptr);
+        if (is_answered && reads) *registers = *way_back.returned();
+        if (is_end || is_answered || request == PTRACE_CONT) {
+            const long result = is_answered ? 0 : is_end ? way_back.restore() : go_on(way_back, data);
+            if (result == 0) errno = 0;  // by which Frida judges
+            return result;
+        }
     }
     if (is_call) block_signals(injection, thread);
     user_regs_struct running{};
@@ -457,8 +484,17 @@ long ptrace_of_frida(enum __ptrace_request request, pid_t thread, void* address,
 // Frida is to learn the end of those children alone that it has started.
 pid_t waitpid_of_frida(pid_t process, int* status, int options) {
     int found_status = 0;
-    const pid_t found = was_running(process) ? wait_for_tracee(process, &found_status, options)
-                                             : waitpid(process, &found_status, options);
+    const auto injection = injection_into(process);
+    WayBack* const way_back =
+        injection && injection->way_back && injection->way_back->is_away() ? injection->way_back.get() : nullptr;
+    if (way_back != nullptr) found_status = way_back->take_found();
+    pid_t found = found_status != 0      ? process
+                  : was_running(process) ? wait_for_tracee(process, &found_status, options)
+                                         : waitpid(process, &found_status, options);
+    if (found > 0 && way_back != nullptr && (found_status = way_back->seen(found_status)) == 0) {
+        way_back->await_end();
+        found = (found_status = way_back->take_found()) == 0 ? 0 : process;
+    }
     if (found > 0) note_stop(found, found_status);
     if (found > 0) note_child(found, found_status);
     if (found > 0 && status != nullptr) *status = found_status;
