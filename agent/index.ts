@@ -9,7 +9,7 @@ import { type Landing, type ObservedFunction } from "./observers.js";
 import { storeAll, type StorePlace } from "./memory.js";
 import { prepareForks } from "./libc_locks.js";
 import { type Limit, type SiteSpecs, type SiteTrampoline, type ProbeChange } from "./probe_sites.js";
-import { guardLoaderAtOnce } from "./process_hooks.js";
+import { guardLoaderAtOnce, type ToldChange } from "./process_hooks.js";
 import { forgetTrampolines, Hooks, type ProbeSpecs, type Trampoline } from "./trampolines.js";
 import { Recorder, type RecorderAnswer, type RecorderRequest, STANDARD_UNWINDER } from "./recorder.js";
 
@@ -59,8 +59,8 @@ rpc.exports = {
     },
 
     /** What an agent before this one has left was taken back. */
-    changeProcess(): void {
-        recorder?.changeProcess();
+    changeProcess(): ToldChange[] {
+        return recorder?.changeProcess() ?? [];
     },
 
     /** `foreign`: numbers of files that the program has only because it was started by us. */
@@ -206,7 +206,7 @@ rpc.exports = {
 
     /** The hooks are out. What is observed stays so until no thread records any more. */
     stopRecording(): void {
-        recorder?.stop();
+        recorder?.stop(true);
     },
 
     /** No thread records any more, and nothing is observed: the program's handlers of faults are back, however long the agent stays. */
@@ -227,7 +227,7 @@ rpc.exports = {
         for (let turn = 0; turn < LEAVE_TURNS && (recorder?.letLeave() ?? 0) > 0; turn++) Thread.sleep(LEAVE_TURN_S);
         if (recorder !== null) stayUntilLeft(recorder);
         recorder?.codeChanges.takeBack(recorder.observers?.changes);
-        recorder?.stop();
+        recorder?.stop(false);
         recorder?.codeChanges.takeBack();
         recorder?.end();
         if (recorder?.letLeave() === 0) recorder.release();

@@ -26,8 +26,16 @@ interface Change {
     own: ArrayBuffer;
 }
 
+/** As the host is told of one; bytes in hexadecimal digits. */
+export interface ToldChange {
+    address: string;
+    present: string;
+    original: string;
+}
+
 export class ProcessHooks {
     private readonly changes: Change[] = [];
+    private readonly lone: Change[] = [];
 
     /** `write` puts the code at the address and gives how many bytes that took: none where the CPU has no such code. */
     private place(recorder: Recorder, at: NativePointer, write: (memory: NativePointer) => number): boolean {
@@ -48,14 +56,18 @@ export class ProcessHooks {
         return this.place(recorder, behindMark(globalExport("_exit")), write);
     }
 
-    /** Calls that need a process of one thread wait in what `write` puts at the memory, until the agent has left. */
-    waitUntilAlone(recorder: Recorder, write: (memory: NativePointer, call: number, displaced: NativePointer) => number): void {
+    /**
+     * Calls that need a process of one thread wait in what `write` puts at the memory, until the agent has left. Gives what has changed: the
+     * host takes it back when no thread of the agent is there any more, and nobody else can.
+     */
+    waitUntilAlone(recorder: Recorder, write: (memory: NativePointer, call: number, displaced: NativePointer) => number): ToldChange[] {
         for (const [name, call] of [["unshare", LONE_UNSHARE], ["setns", LONE_SETNS]] as const) {
             const entry = libraryExport(name);
             if (entry === null) continue;
             const at = behindMark(entry);
-            this.place(recorder, at, memory => write(memory, call, at));
+            if (this.place(recorder, at, memory => write(memory, call, at))) this.lone.push(this.changes.pop() as Change);
         }
+        return this.lone.map(({ address, original, own }) => ({ address: address.toString(), present: digits(own), original: digits(original) }));
     }
 
     /** `write` is given where Frida's hook leads. False where there is none. */
@@ -70,8 +82,12 @@ export class ProcessHooks {
         return true;
     }
 
-    /** Not of the guard, which keeps threads from Frida's hook until Frida, when it goes, puts back what it has changed. */
-    restore(recorder: Recorder): void {
+    /**
+     * Not of the guard, which keeps threads from Frida's hook until Frida, when it goes, puts back what it has changed. `isHostThere`: it
+     * takes back what calls wait in.
+     */
+    restore(recorder: Recorder, isHostThere: boolean): void {
+        if (!isHostThere) this.changes.push(...this.lone.splice(0));
         for (const { address, original, own } of this.changes.reverse())
             if (same(address.readByteArray(JUMP_BYTES) as ArrayBuffer, own)) recorder.replaceCode(address, original);
         this.changes.length = 0;
@@ -117,6 +133,10 @@ export function guardLoaderAtOnce(): void {
 
 function behindMark(address: NativePointer): NativePointer {
     return address.readU32() === MARK ? address.add(MARK_BYTES) : address;
+}
+
+function digits(bytes: ArrayBuffer): string {
+    return Array.from(new Uint8Array(bytes), byte => byte.toString(16).padStart(2, "0")).join("");
 }
 
 function same(one: ArrayBuffer, other: ArrayBuffer): boolean {

@@ -13,7 +13,7 @@ import {
     createThreadKey, deleteThreadKey, globalExport, librarySymbol, loadLibrary, makeExecutable, mapAnonymous, mapMark, mapShared, unmap,
 } from "./libc.js";
 import { ProbeSites } from "./probe_sites.js";
-import { ProcessHooks } from "./process_hooks.js";
+import { ProcessHooks, type ToldChange } from "./process_hooks.js";
 import { EntryTools } from "./trampolines.js";
 import { Unwinding } from "./unwinding.js";
 
@@ -90,8 +90,8 @@ export class Recorder {
     private readonly addUnwinder_: (registerFrame: NativePointer) => number;
     private readonly processHooks = new ProcessHooks();
     private changed: NativePointer | null = null;
-    /** Once what an agent before this one has left is taken back. */
-    readonly changeProcess: () => void;
+    /** Once what an agent before this one has left is taken back. Gives what the host is to take back in the end. */
+    readonly changeProcess: () => ToldChange[];
     /** False where Frida has not hooked what the dynamic linker calls. Known once the process is changed. */
     isToldOfLibraries = true;
     /** Calls when libraries have changed and the dynamic linker's state, which is at the address, is consistent; null: no more. */
@@ -152,9 +152,10 @@ export class Recorder {
         this.changeProcess = () => {
             this.noteExit(tools, form);
             const writeLone = new NativeFunction(form.strobe_agent_lone_routine, "uint32", ["pointer", "uint32", "pointer"]);
-            this.processHooks.waitUntilAlone(this, (memory, call, displaced) => writeLone(memory, call, displaced) as number);
+            const told = this.processHooks.waitUntilAlone(this, (memory, call, displaced) => writeLone(memory, call, displaced) as number);
             const writeGuard = new NativeFunction(form.strobe_agent_loader_guard, "uint32", ["pointer", "pointer", "pointer"]);
             this.isToldOfLibraries = this.processHooks.guardLoader(this, (memory, leadsTo) => writeGuard(memory, leadsTo, SET_CANCEL_STATE) as number);
+            return told;
         };
         const catches = new NativeFunction(form.strobe_agent_catches_returns, "int", []);
         const place = new NativeFunction(form.strobe_agent_recorder, "pointer", [])() as NativePointer;
@@ -266,11 +267,14 @@ export class Recorder {
         return this.letLeave_() as number;
     }
 
-    /** Switches recording off for good, and returns when no thread records any more; the return stubs already on stacks go on working. */
-    stop(): void {
+    /**
+     * Switches recording off for good, and returns when no thread records any more; the return stubs already on stacks go on working.
+     * `isHostThere`: the host asks for it, and sees to the rest.
+     */
+    stop(isHostThere: boolean): void {
         if (this.isStopped) return;
         this.isStopped = true;
-        this.processHooks.restore(this);
+        this.processHooks.restore(this, isHostThere);
         this.extras.end();
         this.end_();
         this.replaceCallers(NULL);

@@ -211,6 +211,8 @@ struct strobe_control_view {
     uint64_t reserved1[2];
     uint32_t lone_call;
     uint32_t lone_fd;
+    uint32_t lone_waits;
+    uint32_t reserved2;
 };
 
 /* struct strobe_control.lone_call: which call waits until the agent has left, as it fails where there are threads. */

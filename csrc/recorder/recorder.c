@@ -168,6 +168,7 @@ int64_t strobe_recorder_init(struct strobe_recorder* recorder, uint8_t* segment)
     recorder->control->alive = 1;
     recorder->control->has_agent = 1;
     recorder->control->lone_call = 0;
+    recorder->control->lone_waits = 1;
     recorder->control->is_own = 1;
     return 0;
 }

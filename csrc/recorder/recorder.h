@@ -155,6 +155,7 @@ struct strobe_control {
                                 bytes behind has_agent. Who comes there has the dynamic linker's lock. */
     uint32_t lone_call;      /* STROBE_LONE_*; 0: none waits. The host clears it. */
     uint32_t lone_fd;        /* its first argument; behind lone_call, as machine code has it */
+    uint32_t lone_waits;     /* such calls wait: threads of the agent are there, or may be. The host clears it. */
 };
 
 struct strobe_probe {
@@ -301,6 +302,7 @@ STROBE_IS_SEEN(control, alive);
 STROBE_IS_SEEN(control, has_agent);
 STROBE_IS_SEEN(control, lone_call);
 STROBE_IS_SEEN(control, lone_fd);
+STROBE_IS_SEEN(control, lone_waits);
 STROBE_IS_SEEN(thread_state, claimed);
 STROBE_IS_SEEN(thread_state, tid);
 STROBE_IS_SEEN(thread_state, busy_slot);

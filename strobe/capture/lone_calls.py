@@ -1,7 +1,7 @@
 """Calls that the kernel refuses a process with more than one thread: unshare and setns, of user namespaces and others.
 
 The agent's threads count. A thread that makes such a call waits (csrc/recorder/arch/x86_64/process_hooks.c) until this
-here, which looks from outside, has had the agent leave, and lets it go on.
+here, which looks from outside, has had the agent leave, and lets it go on; or until it sees that it is alone.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import struct
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from io import FileIO
 from pathlib import Path
 
@@ -21,8 +21,8 @@ from strobe.capture.task_status import task_ids
 
 _POLL_S = 0.1
 _LAST_LOOKS = 3  # a thread may have seen the agent, and not yet written that it waits
-_ALONE_S = 2.0  # for the agent's last thread to end
-_ALONE_POLL_S = 0.002
+_ENDING_S = 2.0  # for the agent's last thread
+_ENDING_POLL_S = 0.002
 _OF_ANY_THREADS = ("net:", "ipc:", "uts:", "pid:", "cgroup:")  # namespaces, as links of /proc/PID/fd name them
 
 
@@ -37,20 +37,39 @@ def follow_lone_calls(
     with contextlib.suppress(*ends), FileIO(f"/proc/{pid}/mem", "r+") as memory:
         control, *_ = read_view(memory, _abi.RECORDER_VIEW, recorder)
         while not leaving.wait(_POLL_S):
-            *_, call, argument = read_view(memory, _abi.CONTROL_VIEW, control)
+            call, argument = _waiting(memory, control)
             if call and not (_needs_to_be_alone(pid, call, argument) and leave(_name(call))):
                 _let_go_on(memory, control)
         left.wait()  # a call may have come before it was, whoever asked the agent to leave
         for _ in range(_LAST_LOOKS):
-            *_, call, _ = read_view(memory, _abi.CONTROL_VIEW, control)
-            if call:
-                _wait_until_alone(pid)
+            if _waiting(memory, control)[0]:
                 _let_go_on(memory, control)
             time.sleep(_POLL_S)
 
 
+def end_lone_calls(pid: int, recorder: int, agents: Collection[int]) -> None:
+    """No call waits any more, as the agent has left: once these threads of its have ended, in 2 s at most. Raises
+    OSError where the process is gone."""
+    deadline = time.monotonic() + _ENDING_S
+    while not task_ids(pid).isdisjoint(agents) and time.monotonic() < deadline:
+        time.sleep(_ENDING_POLL_S)
+    with FileIO(f"/proc/{pid}/mem", "r+") as memory:
+        control, *_ = read_view(memory, _abi.RECORDER_VIEW, recorder)
+        _clear(memory, control, "lone_waits")
+
+
+def _waiting(memory: FileIO, control: int) -> tuple[int, int]:
+    """Which call waits, 0 for none, and its first argument."""
+    *_, call, argument, _ = read_view(memory, _abi.CONTROL_VIEW, control)
+    return call, argument
+
+
 def _let_go_on(memory: FileIO, control: int) -> None:
-    os.pwrite(memory.fileno(), bytes(4), control + _abi.CONTROL_VIEW_AT["lone_call"])
+    _clear(memory, control, "lone_call")
+
+
+def _clear(memory: FileIO, control: int, field: str) -> None:
+    os.pwrite(memory.fileno(), bytes(4), control + _abi.CONTROL_VIEW_AT[field])
 
 
 def _name(call: int) -> str:
@@ -66,9 +85,3 @@ def _needs_to_be_alone(pid: int, call: int, descriptor: int) -> bool:
         return False
     except OSError:  # it may not be asked
         return True
-
-
-def _wait_until_alone(pid: int) -> None:
-    deadline = time.monotonic() + _ALONE_S
-    while len(task_ids(pid)) > 1 and time.monotonic() < deadline:
-        time.sleep(_ALONE_POLL_S)

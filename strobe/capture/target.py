@@ -7,6 +7,7 @@ import logging
 import os
 import select
 import signal
+import struct
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -18,19 +19,19 @@ from typing import Any, Literal
 
 from strobe import threads
 from strobe.capture import program
-from strobe.capture.agent.agent_link import AgentLink
+from strobe.capture.agent.agent_link import AgentLink, LeftChange
 from strobe.capture.agent.agent_threads import held, keep_signals_from
 from strobe.capture.agent.device import FRIDA_ERRORS, ROUTER
 from strobe.capture.agent.extras_request import ExtrasRequest
 from strobe.capture.agent.frida_import import frida
 from strobe.capture.agent.frida_session import FridaSession
 from strobe.capture.attachable import check_owner, refused, wait_until_attachable
-from strobe.capture.code_patches import CodePatches, Probes
+from strobe.capture.code_patches import Change, CodePatches, Probes
 from strobe.capture.exit_status import wait_for_end, wait_unless
 from strobe.capture.last_thread import end_with_last_thread
 from strobe.capture.leaving import leave
 from strobe.capture.limits import check_room
-from strobe.capture.lone_calls import follow_lone_calls
+from strobe.capture.lone_calls import end_lone_calls, follow_lone_calls
 from strobe.capture.observers import observe
 from strobe.capture.probe_sites import ProbeSites
 from strobe.capture.probes import Plan
@@ -86,6 +87,8 @@ class Target:
         self._output_ended = threading.Event()
         self._session: FridaSession | None = None
         self._agent: AgentLink
+        self._agent_tasks: set[int] = set()  # when it was told to leave
+        self._lone_calls: Sequence[LeftChange] = ()  # changes of the code that the agent leaves
         # one object, by which the router knows it again
         self._receiver = threads.guarded("output", self._receive_output, self._fail("the program's output"))
         self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
@@ -207,7 +210,7 @@ class Target:
         departure = (self._released, self._left)
         alone = partial(follow_lone_calls, self.pid, self.setup.recorder, *departure, self._leave_for_call)
         threads.start(f"strobe-alone-{self.pid}", alone, threads.logged_only)
-        self._agent.change_process()
+        self._lone_calls = self._agent.change_process()
         self.unobserved = observe(self.pid, self._agent, self._patches, self.setup.form == "native")
         self.tells_of_libraries = self._agent.observe_modules(self._session.socket)
 
@@ -433,6 +436,7 @@ class Target:
             self._end_agent(True)
         finally:
             self._agent.close()
+            self._end_lone_calls()
             self._left.set()
 
     def _end_agent(self, waits_while_stopped: bool) -> None:
@@ -442,9 +446,18 @@ class Target:
                 raise failure("agent_stays", pid=self.pid)
         threads: set[int] = set()
         with contextlib.suppress(OSError, StrobeError, *FRIDA_ERRORS):
-            threads = self._agent.program_threads(task_ids(self.pid))
+            tasks = task_ids(self.pid)
+            threads = self._agent.program_threads(tasks)
+            self._agent_tasks = tasks - threads
         # the agent puts back itself what could not be taken out from here
         _take_each((self._agent.unload, partial(self._leave, waits_while_stopped, threads)))
+
+    def _end_lone_calls(self) -> None:
+        """The jumps that such calls wait behind are there to the last moment: what called meanwhile would fail."""
+        changes: list[Change] = [(change.address, change.original, change.present, None) for change in self._lone_calls]
+        with contextlib.suppress(OSError, StrobeError, struct.error, OverflowError):
+            end_lone_calls(self.pid, self.setup.recorder, self._agent_tasks)
+            self._patches.change(changes)
 
     def _leave(self, waits_while_stopped: bool = False, threads: Collection[int] = ()) -> None:
         if self._session is not None:

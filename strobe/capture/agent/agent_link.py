@@ -49,7 +49,7 @@ class Unresponsive(StrobeError):
 
 @dataclass(frozen=True, slots=True)
 class LeftChange:
-    """Code that an agent before this one has left: what stands there, and what is to."""
+    """Code that an agent leaves, or one before it has left: what stands there, and what is to."""
 
     address: int
     present: bytes
@@ -139,17 +139,14 @@ class AgentLink:
         answer = self._ask(self._script.exports_sync.setup, request)
         self._interceptor_writes = bool(answer["interceptorWrites"])
         recorder = int(answer["recorder"], 16)
-        left = tuple(
-            LeftChange(int(item["address"], 16), bytes.fromhex(item["present"]), bytes.fromhex(item["original"]))
-            for item in answer["left"]
-        )
+        left = _changes(answer["left"])
         form, catches_returns, reason = answer["form"], answer["catchesReturns"], answer["reason"]
         first = int(answer["firstFunction"])
         return Setup(form, catches_returns, reason, self._interceptor_writes, recorder, left, first)
 
-    def change_process(self) -> None:
-        """The code that is changed whatever is traced (agent/process_hooks.ts)."""
-        self._ask(self._script.exports_sync.change_process)
+    def change_process(self) -> tuple[LeftChange, ...]:
+        """The code that is changed whatever is traced (agent/process_hooks.ts). Returns what of it the agent leaves."""
+        return _changes(self._ask(self._script.exports_sync.change_process))
 
     def prepare_descriptors(self, stdin_path: str | None, by_line: bool, foreign: Sequence[int]) -> None:
         """Of a program that was just started. `foreign`: those that are not for it."""
@@ -492,6 +489,13 @@ def _site(answer: dict[str, Any]) -> SiteTrampoline | Refusal:
         return refusal
     mark = int(answer["mark"], 16), answer["number"]
     return SiteTrampoline(int(answer["address"], 16), int(answer["back"], 16), bytes.fromhex(answer["original"]), mark)
+
+
+def _changes(items: Sequence[dict[str, Any]]) -> tuple[LeftChange, ...]:
+    return tuple(
+        LeftChange(int(item["address"], 16), bytes.fromhex(item["present"]), bytes.fromhex(item["original"]))
+        for item in items
+    )
 
 
 def _module(item: dict[str, Any]) -> LoadedModule:

@@ -23,13 +23,17 @@ static inline uint8_t* strobe_return_path(const struct strobe_recorder* recorder
     return recorder->stubs + (uint64_t)STROBE_THREAD_STATES * STROBE_FRAMES * STROBE_STUB_BYTES;
 }
 
-/* mov rax, &control->has_agent; cmp dword [rax], 0; je. Gives where the jump's distance goes. */
-static inline uint8_t* strobe_put_agent_check(struct strobe_bytes* out, const struct strobe_recorder* recorder) {
+/* mov rax, &word; cmp dword [rax], 0; je. Gives where the jump's distance goes. */
+static inline uint8_t* strobe_put_word_check(struct strobe_bytes* out, const uint32_t* word) {
     strobe_put(out, 0xb848, 2);
-    strobe_put(out, (uint64_t)&recorder->control->has_agent, 8);
+    strobe_put(out, (uint64_t)word, 8);
     strobe_put(out, 0x003883, 3);
     strobe_put(out, 0x74, 1);
     return out->at++;
+}
+
+static inline uint8_t* strobe_put_agent_check(struct strobe_bytes* out, const struct strobe_recorder* recorder) {
+    return strobe_put_word_check(out, &recorder->control->has_agent);
 }
 
 /* guards.c: what stands around a call of code that goes with the agent. */

@@ -18,16 +18,14 @@
 #define STROBE_DISPLACED_MOVE 0xb8 /* mov eax, the call's number: all that the jump replaces, and the same anywhere */
 #define STROBE_DISPLACED_BYTES 5
 #define STROBE_LONE_TURN_NS 5000000
-#define STROBE_LONE_TURNS 6000 /* the host may have been killed */
-
-/* mov rax, &may_call_kernel; cmp dword [rax], 0; je. Gives where the jump's distance goes, as the next one. */
-static uint8_t* strobe_put_kernel_check(struct strobe_bytes* out, const struct strobe_recorder* recorder) {
-    strobe_put(out, 0xb848, 2);
-    strobe_put(out, (uint64_t)&recorder->may_call_kernel, 8);
-    strobe_put(out, 0x003883, 3);
-    strobe_put(out, 0x74, 1);
-    return out->at++;
-}
+#define STROBE_LONE_TURNS 6000 /* the host may have been killed, and where there is no /proc nobody knows that */
+#define STROBE_HOSTS_TURNS 200 /* so long it is the host that knows */
+#define STROBE_TASKS_PATH "/proc/self/task"
+#define STROBE_TASKS_PATH_AT 1024u /* behind the code */
+#define STROBE_TIME_BYTES 16u      /* struct timespec */
+#define STROBE_STAT_BYTES 144u
+#define STROBE_LINKS_AT 16u  /* in struct stat: the number of links, for a thread each */
+#define STROBE_LONE_LINKS 3u /* where there is one thread */
 
 /* mov eax, getpid; syscall; cmp eax, pid; jne: a child of vfork has another one. */
 static uint8_t* strobe_put_process_check(struct strobe_bytes* out, const struct strobe_recorder* recorder) {
@@ -48,7 +46,7 @@ uint32_t strobe_exit_routine_write(struct strobe_recorder* recorder, uint8_t* me
     uint8_t *child, *other, *unasked;
     out.at = memory;
     child = strobe_put_agent_check(&out, recorder);
-    unasked = strobe_put_kernel_check(&out, recorder);
+    unasked = strobe_put_word_check(&out, (const uint32_t*)&recorder->may_call_kernel);
     other = strobe_put_process_check(&out, recorder);
     strobe_jump_to_here(unasked, &out);
     strobe_put(&out, 0xb848, 2); /* mov rax, &header->exit_code */
@@ -67,16 +65,100 @@ uint32_t strobe_exit_routine_write(struct strobe_recorder* recorder, uint8_t* me
     return (uint32_t)(out.at - memory);
 }
 
+/* What is in a turn of the wait, but the wait: je to where it ends. rdx: &control->lone_call; r8d: turns that are left.
+ */
+static void strobe_put_lone_looks(struct strobe_bytes* out, const uint8_t* path, uint8_t* done[2]) {
+    uint8_t *early, *unknown;
+    strobe_put(out, 0x003a83, 3); /* cmp dword [rdx], 0; je */
+    strobe_put(out, 0x74, 1);
+    done[0] = out->at++;
+    strobe_put(out, 0xf88141, 3); /* cmp r8d, turns; ja */
+    strobe_put(out, STROBE_LONE_TURNS - STROBE_HOSTS_TURNS, 4);
+    strobe_put(out, 0x77, 1);
+    early = out->at++;
+    strobe_put(out, 0xbf48, 2); /* mov rdi, path */
+    strobe_put(out, (uint64_t)path, 8);
+    strobe_put(out, 0x24748d48, 4); /* lea rsi, [rsp + bytes] */
+    strobe_put(out, STROBE_TIME_BYTES, 1);
+    strobe_put(out, 0xb8, 1); /* mov eax, stat; syscall; test eax, eax; jnz */
+    strobe_put(out, STROBE_SYS_STAT, 4);
+    strobe_put(out, 0x050f, 2);
+    strobe_put(out, 0xc085, 2);
+    strobe_put(out, 0x75, 1);
+    unknown = out->at++;
+    strobe_put(out, 0x247c8348, 4); /* cmp qword [rsp + bytes], links; je */
+    strobe_put(out, STROBE_TIME_BYTES + STROBE_LINKS_AT, 1);
+    strobe_put(out, STROBE_LONE_LINKS, 1);
+    strobe_put(out, 0x74, 1);
+    done[1] = out->at++;
+    strobe_jump_to_here(early, out);
+    strobe_jump_to_here(unknown, out);
+}
+
+/* jnz */
+static void strobe_put_jump_back(struct strobe_bytes* out, const uint8_t* to) {
+    strobe_put(out, 0x75, 1);
+    *out->at = (uint8_t)(to - (out->at + 1));
+    out->at++;
+}
+
+static void strobe_put_long_jump(struct strobe_bytes* out, const uint8_t* to) {
+    strobe_put(out, 0xe9, 1);
+    strobe_put(out, (uint64_t)(to - (out->at + 4)), 4);
+}
+
+static void strobe_put_lone_wait(struct strobe_bytes* out, const struct strobe_recorder* recorder, uint32_t call,
+                                 const uint8_t* path) {
+    uint8_t *turn, *done[2];
+    strobe_put(out, 0x5657, 2);   /* push rdi, rsi */
+    strobe_put(out, 0xec8148, 3); /* sub rsp, bytes */
+    strobe_put(out, STROBE_TIME_BYTES + STROBE_STAT_BYTES, 4);
+    strobe_put(out, 0x2404c748, 4); /* mov qword [rsp], 0; mov qword [rsp + 8], nanoseconds */
+    strobe_put(out, 0, 4);
+    strobe_put(out, 0x082444c748, 5);
+    strobe_put(out, STROBE_LONE_TURN_NS, 4);
+    strobe_put(out, 0xba48, 2); /* mov rdx, &control->lone_call */
+    strobe_put(out, (uint64_t)&recorder->control->lone_call, 8);
+    strobe_put(out, 0x047a89, 3); /* mov [rdx + 4], edi */
+    strobe_put(out, 0x02c7, 2);   /* mov dword [rdx], call */
+    strobe_put(out, call, 4);
+    strobe_put(out, 0xb841, 2); /* mov r8d, turns */
+    strobe_put(out, STROBE_LONE_TURNS, 4);
+    turn = out->at;
+    strobe_put_lone_looks(out, path, done);
+    strobe_put(out, 0xe78948, 3); /* mov rdi, rsp; mov rsi, rsp: what is left; mov eax, nanosleep; syscall */
+    strobe_put(out, 0xe68948, 3);
+    strobe_put(out, 0xb8, 1);
+    strobe_put(out, STROBE_SYS_NANOSLEEP, 4);
+    strobe_put(out, 0x050f, 2);
+    strobe_put(out, 0xc085, 2); /* test eax, eax: a signal has come */
+    strobe_put_jump_back(out, turn);
+    strobe_put(out, 0x082444c7, 4); /* mov dword [rsp + 8], nanoseconds: after a signal there was less */
+    strobe_put(out, STROBE_LONE_TURN_NS, 4);
+    strobe_put(out, 0xc8ff41, 3); /* dec r8d */
+    strobe_put_jump_back(out, turn);
+    strobe_jump_to_here(done[0], out);
+    strobe_jump_to_here(done[1], out);
+    strobe_put(out, 0x02c7, 2); /* mov dword [rdx], 0 */
+    strobe_put(out, 0, 4);
+    strobe_put(out, 0xc48148, 3); /* add rsp, bytes; pop rsi, rdi */
+    strobe_put(out, STROBE_TIME_BYTES + STROBE_STAT_BYTES, 4);
+    strobe_put(out, 0x5f5e, 2);
+}
+
 /* Calls that the kernel refuses a process with more than one thread wait until the agent's are gone: the host ends the
-   recording, and clears lone_call. Not where it cannot be waited, nor in a child of vfork. */
+   recording, and clears lone_call. Where it was killed the agent leaves by itself, and the thread sees that it is
+   alone. Not where it cannot be waited, nor in a child of vfork. */
 uint32_t strobe_lone_routine_write(struct strobe_recorder* recorder, uint8_t* memory, uint32_t call,
                                    const uint8_t* displaced) {
     struct strobe_bytes out;
-    uint8_t *child, *other, *unasked, *unlimited, *any_kind = NULL, *turn, *done;
+    uint8_t *child, *other, *unasked, *unlimited, *any_kind = NULL, *waits, *straight;
     uint32_t index;
     if (displaced[0] != STROBE_DISPLACED_MOVE) return 0;
+    out.at = memory + STROBE_TASKS_PATH_AT;
+    for (index = 0; index < sizeof STROBE_TASKS_PATH; index++) strobe_put(&out, (uint8_t)STROBE_TASKS_PATH[index], 1);
     out.at = memory;
-    child = strobe_put_agent_check(&out, recorder);
+    child = strobe_put_word_check(&out, &recorder->control->lone_waits);
     if (call == STROBE_LONE_UNSHARE) {
         strobe_put(&out, 0xc7f7, 2); /* test edi, flags; jz */
         strobe_put(&out, STROBE_LONE_UNSHARED, 4);
@@ -90,50 +172,20 @@ uint32_t strobe_lone_routine_write(struct strobe_recorder* recorder, uint8_t* me
     strobe_put(&out, 0x74, 1);
     unlimited = out.at++;
     if (any_kind != NULL) strobe_jump_to_here(any_kind, &out);
-    unasked = strobe_put_kernel_check(&out, recorder);
+    unasked = strobe_put_word_check(&out, (const uint32_t*)&recorder->may_call_kernel);
     other = strobe_put_process_check(&out, recorder);
-    strobe_put(&out, 0x5657, 2); /* push rdi, rsi */
-    strobe_put(&out, 0x68, 1);   /* a struct timespec: push nanoseconds, 0 */
-    strobe_put(&out, STROBE_LONE_TURN_NS, 4);
-    strobe_put(&out, 0x006a, 2);
-    strobe_put(&out, 0xba48, 2); /* mov rdx, &control->lone_call */
-    strobe_put(&out, (uint64_t)&recorder->control->lone_call, 8);
-    strobe_put(&out, 0x047a89, 3); /* mov [rdx + 4], edi */
-    strobe_put(&out, 0x02c7, 2);   /* mov dword [rdx], call */
-    strobe_put(&out, call, 4);
-    strobe_put(&out, 0xb841, 2); /* mov r8d, turns */
-    strobe_put(&out, STROBE_LONE_TURNS, 4);
-    turn = out.at;
-    strobe_put(&out, 0x003a83, 3); /* cmp dword [rdx], 0; je */
-    strobe_put(&out, 0x74, 1);
-    done = out.at++;
-    strobe_put(&out, 0xe78948, 3); /* mov rdi, rsp; mov rsi, rsp: what is left; mov eax, nanosleep; syscall */
-    strobe_put(&out, 0xe68948, 3);
-    strobe_put(&out, 0xb8, 1);
-    strobe_put(&out, STROBE_SYS_NANOSLEEP, 4);
-    strobe_put(&out, 0x050f, 2);
-    strobe_put(&out, 0xc085, 2); /* test eax, eax; jnz: a signal has come */
-    strobe_put(&out, 0x75, 1);
-    *out.at = (uint8_t)(turn - (out.at + 1));
-    out.at++;
-    strobe_put(&out, 0x082444c7, 4); /* mov dword [rsp + 8], nanoseconds: after a signal there was less */
-    strobe_put(&out, STROBE_LONE_TURN_NS, 4);
-    strobe_put(&out, 0xc8ff41, 3); /* dec r8d; jnz */
-    strobe_put(&out, 0x75, 1);
-    *out.at = (uint8_t)(turn - (out.at + 1));
-    out.at++;
-    strobe_put(&out, 0x02c7, 2); /* mov dword [rdx], 0 */
-    strobe_put(&out, 0, 4);
-    strobe_jump_to_here(done, &out);
-    strobe_put(&out, 0x10c48348, 4); /* add rsp, 16; pop rsi, rdi */
-    strobe_put(&out, 0x5f5e, 2);
+    strobe_put(&out, 0xeb, 1); /* jmp */
+    waits = out.at++;
+    straight = out.at;
     strobe_jump_to_here(child, &out);
     strobe_jump_to_here(unlimited, &out);
     strobe_jump_to_here(unasked, &out);
     strobe_jump_to_here(other, &out);
     for (index = 0; index < STROBE_DISPLACED_BYTES; index++) strobe_put(&out, displaced[index], 1);
-    strobe_put(&out, 0xe9, 1); /* jmp */
-    strobe_put(&out, (uint64_t)(displaced + STROBE_DISPLACED_BYTES - (out.at + 4)), 4);
+    strobe_put_long_jump(&out, displaced + STROBE_DISPLACED_BYTES);
+    strobe_jump_to_here(waits, &out);
+    strobe_put_lone_wait(&out, recorder, call, memory + STROBE_TASKS_PATH_AT);
+    strobe_put_long_jump(&out, straight);
     return (uint32_t)(out.at - memory);
 }
 
