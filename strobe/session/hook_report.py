@@ -12,6 +12,7 @@ from strobe.capture.refusals import SENTENCES
 from strobe.session.hooks import Hook, Hooks
 from strobe.symbols.select.copies import each_once
 from strobe.symbols.select.patterns import called
+from strobe.timeline.left_out import left_out_note
 
 _SHOWN = 5  # names in one warning
 _NOTED = 5_000  # functions of one note
@@ -50,29 +51,26 @@ def unmatched(hooks: Hooks) -> list[str]:
 
 def notes(hooks: Hooks, known: Mapping[str, object]) -> dict[str, object]:
     """What a session notes of its hooks, by which a query that finds nothing says why. `known`: its notes so far."""
-    found: dict[str, object] = {}
     of_code: dict[str, Mapping[str, object]] = {
         "inlined_only": _inlined_only(hooks),
         "partly_inlined": hooks.partly_inlined,
         "folded": hooks.folded,
         "unseen": hooks.unseen,
     }
-    for name, functions in of_code.items():
-        if functions:
-            found[name] = dict(list(functions.items())[:_NOTED])
-    beyond = [len(functions) - _NOTED for functions in (hooks.partly_inlined, hooks.unseen)]
-    if (left_out := sum(number for number in beyond if number > 0)) > 0:
-        found["inlined_left_out"] = left_out
-    same_code = {other: name for name, others in hooks.selection.same_code.items() for other in others}
-    said: tuple[tuple[str, Mapping[str, object]], ...] = (
-        ("refused", _refused(hooks)),
-        ("namesakes", _namesakes(hooks)),
-        ("same_code", dict(list(same_code.items())[:_NOTED])),
-    )
-    for name, left in said:
-        if left or name in known:
-            found[name] = left
-    return found
+    of_hooks: dict[str, Mapping[str, object]] = {
+        "refused": _refused(hooks),
+        "namesakes": _namesakes(hooks),
+        "same_code": {other: name for name, others in hooks.selection.same_code.items() for other in others},
+    }
+    found = {name: functions for name, functions in of_code.items() if functions}
+    found |= {name: functions for name, functions in of_hooks.items() if functions or name in known}
+    noted: dict[str, object] = {name: dict(list(functions.items())[:_NOTED]) for name, functions in found.items()}
+    left_out = {
+        name: left_out_note(list(functions)[_NOTED:]) for name, functions in found.items() if len(functions) > _NOTED
+    }
+    if left_out or "left_out" in known:
+        noted["left_out"] = left_out
+    return noted
 
 
 def _enabled(hooks: Hooks) -> list[Hook]:
@@ -111,7 +109,7 @@ def _inlined_only(hooks: Hooks) -> dict[str, int]:
 def _refused(hooks: Hooks) -> dict[str, str]:
     """Functions that match and could not be hooked, and why."""
     found = {item.name: hooks.refused[key] for key, item in hooks.wanted.items() if key in hooks.refused}
-    return {name: SENTENCES[why] for name, why in list(found.items())[:_NOTED]}
+    return {name: SENTENCES[why] for name, why in found.items()}
 
 
 def _namesakes(hooks: Hooks) -> dict[str, int]:
@@ -122,7 +120,7 @@ def _namesakes(hooks: Hooks) -> dict[str, int]:
     names = {item.name for item in hooks.selection.functions}
     found = each_once(list(called(names, hooks.own)), hooks.own)
     others = Counter(item.name for item in found if (item.module, item.address) not in wanted)
-    return dict(others.most_common(_NOTED))
+    return dict(others.most_common())
 
 
 def _names(names: Sequence[str]) -> str:

@@ -6,13 +6,14 @@ asked for, that the recorder was on, that nothing was left out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from strobe.dataclass import dataclass, field, replace
 from strobe.model import RECORDED_EVENTS, EventFilter, FunctionSymbol, Loss, TextMatch
 from strobe.timeline.coverage import Coverage, Window, coverage_of, window_of
 from strobe.timeline.host_absence import doubts_of_output, host_absence, is_asked, is_narrowed, listed
+from strobe.timeline.left_out import among_left_out, left_out
 from strobe.timeline.reader import SessionReader
 from strobe.timeline.records import SessionRecord
 from strobe.timeline.selection import Selection, id_blob, select, text_test
@@ -28,6 +29,16 @@ _UNSEEN = {  # by what symbols/select/unseen_calls.py says
     " are not seen.",
     "thunk": "Calls of {} through another base class run a copy of it, in a thunk, and are not seen.",
 }
+_LEFT_OUT = {  # by note, of `strobe.timeline.store.Store.add_notes`
+    "refused": "not hooked",
+    "namesakes": "called as a traced one is, and not recorded",
+    "same_code": "recorded under another name, as they have the same code",
+    "inlined_only": "inlined everywhere, so never seen as calls",
+    "partly_inlined": "inlined at some of their call sites, where calls are not seen",
+    "folded": "only jumps to other functions",
+    "unseen": "such that the compiler may have inlined them, or calls them by a copy",
+}
+_OF_NAMED = ("refused", "namesakes", "same_code", "inlined_only")  # said where functions are asked for alone
 _DURATION, _RETURN = "$duration", "$return"
 _NOT_REACHED = "No probed instruction was reached (a line of optimized code may run without its own)."
 
@@ -87,16 +98,16 @@ def doubts_of(reader: SessionReader, wanted: EventFilter, selection: Selection, 
     return doubts
 
 
-def names_in_doubt(reader: SessionReader) -> set[str]:
+def names_in_doubt(reader: SessionReader, names: Sequence[str]) -> set[str]:
     """Functions of which calls may have been made that are not seen as theirs: what `_add_not_seen` and `_add_early`
-    say of them."""
+    say of them. All, of which some are among the `names`."""
     notes = reader.record().notes
     found = {item.name for item in reader.functions().values() if item.source_file is None and not item.is_probe}
     found.update(item.name for item in _called_early(reader))
     for note in ("refused", "namesakes", "inlined_only", "partly_inlined", "folded", "unseen"):
         named = notes.get(note)
         found.update(named if isinstance(named, dict) else ())
-    return found
+    return found | among_left_out(reader.record(), names)
 
 
 def _unwritten(loss: Loss) -> str:
@@ -430,8 +441,26 @@ def _add_not_seen(found: _Findings, reader: SessionReader, wanted: EventFilter, 
             "calls of such copies are not seen."
         )
     _add_unseen(found, record, wanted)
-    if left_out := record.notes.get("inlined_left_out"):
-        found.inlined.append(f"{left_out} more traced functions were, or may have been, inlined at some call sites.")
+    _add_left_out(found, record, wanted)
+
+
+def _add_left_out(found: _Findings, record: SessionRecord, wanted: EventFilter) -> None:
+    """Of what is asked for there may be some among the names that were too many to be noted."""
+    names = _names(wanted.function)
+    for note, left in left_out(record).items():
+        number = left.number if names is None else sum(map(left.may_have, names))
+        if number == 0 or (wanted.function is None and note in _OF_NAMED):
+            continue
+        where = found.inlined if note in ("partly_inlined", "unseen") else found.doubts
+        what, verb = ("function", "is") if number == 1 else ("functions", "are")
+        where.append(f"{number:,} more {what} {verb} {_LEFT_OUT[note]}: too many for Strobe to note their names.")
+
+
+def _names(asked: TextMatch | None) -> Collection[str] | None:
+    """None: they are not known."""
+    if asked is None or asked.one_of is not None:
+        return None if asked is None else asked.one_of
+    return None if asked.equals is None else [asked.equals]
 
 
 def _add_unseen(found: _Findings, record: SessionRecord, wanted: EventFilter) -> None:

@@ -172,7 +172,7 @@ class Timeline:
         """Of traced functions that have no call in the totals: those that were not called, and those of which that is
         not certain, as `absence` says of each. Raises as `query`."""
         with self._reader.lock:
-            doubtful = names_in_doubt(self._reader)
+            doubtful = names_in_doubt(self._reader, names)
         sure = [name for name in names if name not in doubtful]
         asked = EventFilter(event_type="function_enter", function=TextMatch(one_of=frozenset(sure)))
         if sure and self.doubts(asked):

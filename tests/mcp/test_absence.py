@@ -193,6 +193,22 @@ def test_another_function_of_the_name_may_have_been_called(launch: Callable[...,
     assert both.calls("convert") == 1
 
 
+def test_of_too_many_names_to_be_noted_each_is_known(launch: Callable[..., Asked], program_cache: Path) -> None:
+    """Of 5,200 functions that are inlined everywhere 5,000 are noted by name."""
+    count = 5_200
+    source = programs.generate(["many_inlined.py", str(count)], program_cache)
+    program = programs.build(source, ("-g", "-O2"), None, program_cache)
+    asked = launch(program, trace=("never_called", "main"))
+    asked.wait_for_end()
+    said = [asked.absence(f"inlined_{index}") for index in range(0, count, count // 50)]
+    for text in said:
+        assert text.startswith(NOT_PROVEN) and "nlined everywhere, so never seen as calls" in text
+    assert any("1 more function is inlined everywhere" in text for text in said)
+    assert asked.absence("never_called").startswith("It was not called")
+    answer = asked.wire.good("debug_query", sessionId=asked.session, function={"contains": "e"}, minDurationNs=10**12)
+    assert "200 more functions are inlined everywhere" in answer["absence"]
+
+
 def test_several_are_not_spoken_of_as_one(launch: Callable[..., Asked], program: Path) -> None:
     asked = launch(program, "once", trace=("unused", "overwrite"))
     asked.wait_for_end()
