@@ -543,14 +543,25 @@ static void strobe_record_return(struct strobe_recorder* recorder, struct strobe
         strobe_returns_record(recorder, state, frame, returned);
 }
 
-/* A coroutine that a handler has switched away from is in the middle of a record with this state. */
+/* A coroutine that a handler has switched away from is in the middle of a record with this state: this return has none.
+   It ends the same calls as one that is recorded. */
 static STROBE_COLD uint64_t strobe_return_unrecorded(const struct strobe_recorder* recorder,
                                                      struct strobe_thread_state* state, uint32_t depth) {
-    struct strobe_totals* totals = state->frames[depth].totals;
-    strobe_fetch_add64(&recorder->header->lost_reentrant, 1);
-    if (totals != NULL) totals->exits_missed++;
-    state->depth = depth;
-    return state->frames[depth].return_address;
+    uint64_t return_address = state->frames[depth].return_address;
+    uint32_t flags;
+    while (state->depth > depth + 1) strobe_frame_drop(state);
+    do {
+        struct strobe_totals* totals = state->frames[depth].totals;
+        flags = state->frames[depth].flags;
+        strobe_fetch_add64(&recorder->header->lost_reentrant, 1);
+        if (totals != NULL) totals->exits_missed++;
+        if (totals != NULL && flags & STROBE_FRAME_LATE) {
+            totals->unheld_enters++;
+            totals->undecided++;
+        }
+        state->depth = depth;
+    } while (flags >= STROBE_FRAME_TAIL && depth-- > 0);
+    return return_address;
 }
 
 uint64_t strobe_exit(struct strobe_recorder* recorder, uint64_t frame_index, uint64_t rax, uint64_t rdx,

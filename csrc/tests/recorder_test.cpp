@@ -110,6 +110,24 @@ class Recorder {
                (out[0] & STROBE_TEXT_CUT ? " (cut)" : "");
     }
 
+    // A call that jumps to another one, of which the return comes while the state is in use by a suspended coroutine,
+    // and which left a third one open above. Gives how many frames are open then.
+    uint32_t return_while_busy() {
+        static uint64_t elsewhere = 0;  // on no stack of this thread's
+        uint64_t slots[2] = {kReturnAddress, kReturnAddress};
+        const uint64_t registers[STROBE_REGISTERS] = {};
+        strobe_enter(&recorder_, 1, &slots[1], registers, 0);
+        strobe_enter(&recorder_, 2, &slots[1], registers, 0);
+        strobe_enter(&recorder_, 3, &slots[0], registers, 0);
+        strobe_thread_state* state = strobe_thread_current(&recorder_);
+        const uint64_t frame = static_cast<uint64_t>(state - recorder_.states) * STROBE_FRAMES + 1;
+        state->busy_slot = reinterpret_cast<uint64_t>(&elsewhere);
+        CHECK_EQUAL(strobe_exit(&recorder_, frame, 0, 0, &slots[1]), kReturnAddress);
+        state->busy_slot = state->idle;
+        asm volatile("" : : "r"(slots) : "memory");
+        return state->depth;
+    }
+
   private:
     static inline struct strobe_recorder* running_ = nullptr;
     SegmentWriter segment_;
@@ -388,6 +406,29 @@ void text_is_read_where_there_is_memory() {
 
 }  // namespace
 
+// A return that cannot be recorded ends all calls that a recorded one would end.
+void a_return_without_a_record_ends_its_calls() {
+    const SegmentPath path;
+    create_segment(path, 100'000);
+    {
+        Recorder recorder(path);
+        CHECK_EQUAL(recorder.return_while_busy(), 0u);
+    }
+    const Segment segment(path);
+    std::map<uint32_t, uint64_t> missed;
+    std::map<uint32_t, uint64_t> unwound;
+    for_each_totals(segment, [&](const strobe_totals& totals) {
+        CHECK_EQUAL(totals.calls, 1u);
+        missed[totals.function] = totals.exits_missed;
+        unwound[totals.function] = totals.unwound;
+    });
+    CHECK_EQUAL(missed[1], 1u);
+    CHECK_EQUAL(missed[2], 1u);
+    CHECK_EQUAL(missed[3], 0u);
+    CHECK_EQUAL(unwound[3], 1u);
+    CHECK_EQUAL(segment.header().lost_reentrant, 2u);
+}
+
 int main() {
     text_is_read_where_there_is_memory();
     every_call_is_kept_or_counted_as_evicted();
@@ -397,5 +438,6 @@ int main() {
     lanes_of_ended_processes_are_used_again();
     only_what_is_really_called_often_is_sampled();
     time_within_a_call_of_the_same_function_counts_once();
+    a_return_without_a_record_ends_its_calls();
     return verdict();
 }
