@@ -12,7 +12,7 @@ from strobe.capture.refusals import SENTENCES
 from strobe.session.hooks import Hook, Hooks
 from strobe.symbols.select.copies import each_once
 from strobe.symbols.select.patterns import called
-from strobe.timeline.left_out import left_out_note
+from strobe.timeline.records import left_out_note
 
 _SHOWN = 5  # names in one warning
 _NOTED = 5_000  # functions of one note

@@ -13,9 +13,8 @@ from strobe.dataclass import dataclass, field, replace
 from strobe.model import RECORDED_EVENTS, EventFilter, FunctionSymbol, Loss, TextMatch
 from strobe.timeline.coverage import Coverage, Window, coverage_of, window_of
 from strobe.timeline.host_absence import doubts_of_output, host_absence, is_asked, is_narrowed, listed
-from strobe.timeline.left_out import among_left_out, left_out
 from strobe.timeline.reader import SessionReader
-from strobe.timeline.records import SessionRecord
+from strobe.timeline.records import SessionRecord, among_left_out, left_out
 from strobe.timeline.selection import Selection, id_blob, select, text_test
 
 # The system loads libraries, and runs their constructors, before Strobe has its hooks in place.

@@ -174,7 +174,7 @@ class Store:
         `partly_inlined`: the same of functions that are traced and have a copy of their own, `unseen`: {name: why calls
         of it may not be seen}, `folded`: {name: of which other one it is a jump to}; `refused`: {name: why it
         could not be hooked}, `namesakes`: {name: how many others have it and are not traced}, `same_code`: {name: the
-        name under which its calls are recorded}; `left_out`: as left_out.py has the names that were too many for these;
+        name under which its calls are recorded}; `left_out`: as records.py has the names that were too many for these;
         `children`: process ids that were last seen to be recorded after the
         end of the session's own process; `polls`: see polls.py;
         `attached`: true, else the session has started the program; `inherits_stdio`: true where output is not captured;
