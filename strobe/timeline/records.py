@@ -1,4 +1,4 @@
-"""Rows of strobe.db as objects; and names that are too many for a session's notes: how many, and whether one is such."""
+"""Rows of strobe.db as objects; and names too many for a session's notes: how many, and whether one is such."""
 
 from __future__ import annotations
 
