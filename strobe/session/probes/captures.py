@@ -26,6 +26,7 @@ from strobe.values.memory.recipes import Recipe
 
 _HINT = "In scope here: "  # as strobe/values/lookup/locations.py says it
 _READABLE = 12  # names that an error lists
+_SHORT = {" is optimized out": "<optimized out>", " not found in debug symbols": "<not in scope>"}
 FAILURES: tuple[type[Exception], ...] = (StrobeError, ExpressionError, *UNREADABLE)
 
 
@@ -86,7 +87,8 @@ def compiled(probe: Probe, scope: Scope, names: AddressScope) -> Compiled:
 
 
 def absent(label: str, why: str) -> ProbeValue:
-    """An error as a value."""
+    """An error as a value: short, as `why` is said once, with the places."""
+    why = next((short for reason, short in _SHORT.items() if reason in why), why)
     recipe = Recipe()
     recipe.numbers((("CONSTANT", 0, 0, 0),))
     pointers = {str(recipe.require()): why}

@@ -534,7 +534,7 @@ def _absences(one: _Active) -> Iterator[str]:
         functions = list(dict.fromkeys(site.function.name for site in sites))
         where = enumerated(functions, _FUNCTIONS_SHOWN)
         counted = f"at {len(sites)} of its {len(one.sites)} places, in {where}"
-        yield f"Probe '{one.probe.name}' has no value of '{label}' {counted}: {why}. Its events there say so."
+        yield f"Probe '{one.probe.name}' has no value of '{label}' {counted}: {why}"
 
 
 def _plan_with(extras: int) -> Plan:

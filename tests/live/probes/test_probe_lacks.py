@@ -22,13 +22,10 @@ def test_at_one_of_several_places(launch: Launch, build_program: Build) -> None:
     (told,) = session.timeline.probe_totals()
     assert (told.hits, told.recorded) == (8, 8)
     found = [one.watch_values or {} for one in all_events(session, EventFilter(event_type="probe"))]
-    assert Counter(str(one["unused"]) for one in found) == {"1": 5, LOST: 3}
+    assert Counter(str(one["unused"]) for one in found) == {"1": 5, "<optimized out>": 3}
     assert [one["value"] for one in found] == [0, 1, 2, 3, 4, 0, 1, 2]
     label = f"kept_in_some.cpp:{LINE}"
-    assert (
-        f"Probe '{label}' has no value of 'unused' at 1 of its 2 places, in with_one: {LOST}. Its events there say so."
-        in session.warnings
-    )
+    assert f"Probe '{label}' has no value of 'unused' at 1 of its 2 places, in with_one: {LOST}" in session.warnings
     assert session.query(EventFilter(event_type="probe", where="unused == 1")).total_count == 5
 
 
@@ -43,8 +40,8 @@ def test_at_returns_and_entries_of_functions_of_one_name(launch: Launch, build_p
             for one in all_events(session, EventFilter(event_type="probe", where=f"$label == '{label}'"))
         ]
         (number, text) = found
-        assert number["count"] == "7" and "'text' not found" in number["text"], found
-        assert "bread" in text["text"] and "'count' not found" in text["count"], found
+        assert number["count"] == "7" and number["text"] == "<not in scope>", found
+        assert "bread" in text["text"] and text["count"] == "<not in scope>", found
         warnings = [one for one in session.warnings if one.startswith(f"Probe '{label}' has no value of")]
         assert len(warnings) == 2 and all("at 1 of its 2 places, in take: " in one for one in warnings), warnings
 
