@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from strobe.session.questions.joining import Join, Joined, Other
 
 _OTHER_BYTES = 400  # of the other event, where no values of it are asked for
+_EACH_PAIR = (
+    " {:,} pairs were compared one by one, as `on` has nothing that is equal in both events: `x == $other.y` beside "
+    "the condition is looked up."
+)
 _ELSE = ("groupBy", "around", "compare", "compareFrom", "compareTo", "heap", "address", "format", "afterEventId")
 
 PARAMETERS = Record(
@@ -68,6 +72,8 @@ def of(session: Session, arguments: dict[str, Any], wanted: EventFilter, budget:
     answer: dict[str, Any] = {} if fitting == len(pairs) else {"truncated": True, "shown": fitting}
     if found.found.unchecked_after is not None:
         answer["note"] = not_looked_at(found.found.unchecked_after, wanted.newest_first)
+        if found.tried:
+            answer["note"] += _EACH_PAIR.format(found.tried)
     if wanted.offset + fitting < page.total_count:
         answer["nextOffset"] = wanted.offset + fitting
         last["hasMore"] = True

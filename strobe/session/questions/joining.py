@@ -57,7 +57,8 @@ class Joined:
     """`found`: the page, of which `others` has the other event of each, None where there is none. `paired` and
     `unpaired` events there were in all, `candidates` other ones; `asked` asks for these, `other_filter` selects them,
     `of_others` is what the look at them has found, `absence` says why there are none. `unknown`: events of either side
-    of which it is not known, for the reason `unknown_why`."""
+    of which it is not known, for the reason `unknown_why`. `tried`: pairs that were compared where nothing has to be
+    equal in both, 0 where something has."""
 
     found: Found
     others: list[Other | None] = field(default_factory=list)
@@ -66,6 +67,7 @@ class Joined:
     candidates: int = 0
     unknown: int = 0
     unknown_why: str = ""
+    tried: int = 0
     asked: EventFilter = field(default_factory=EventFilter)
     other_filter: EventFilter = field(default_factory=EventFilter)
     of_others: Found = field(default_factory=Found)
@@ -88,7 +90,9 @@ def joined(ask: Ask, wanted: EventFilter, join: Join, until: int) -> Joined:
     with closing(own), closing(others):  # what they have counted so far
         # an event is none of those before itself, nor behind itself
         both = heapq.merge(_side(own, False), _side(others, True), key=lambda one: (one[0], one[1] != join.is_after))
-        rows, stopped_at = _Pairing(join, wanted, answer, test).run(both, tallies)
+        pairing = _Pairing(join, wanted, answer, test)
+        rows, stopped_at = pairing.run(both, tallies)
+    answer.tried = 0 if on.own_keys else pairing.tried
     answer.unknown += found.undecided + of_others.undecided
     answer.unknown_why = answer.unknown_why or found.undecided_why or of_others.undecided_why
     found.unchecked_after = None
@@ -140,7 +144,7 @@ class _Pairing:
         self._waiting: dict[object, list[_Row]] = {}  # for the next one
         self._alone: list[_Row] = []  # that have no next one, where these are asked for
         self._held = 0
-        self._tried = 0
+        self.tried = 0
         self._deadline = time.monotonic() + SECONDS
 
     def run(self, both: Iterator[Keyed], tallies: list[Tally]) -> tuple[list[_Row], int | None]:
@@ -217,8 +221,8 @@ class _Pairing:
         """Whether the conditions hold for both. Raises _TimeOver."""
         if not self._test:
             return True
-        self._tried += 1
-        if self._tried % _TRIED == 0 and time.monotonic() > self._deadline:
+        self.tried += 1
+        if self.tried % _TRIED == 0 and time.monotonic() > self._deadline:
             raise _TimeOver
         try:
             return self._test.holds(own, other)
