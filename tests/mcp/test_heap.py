@@ -224,6 +224,8 @@ def test_a_crash_names_the_launch_that_says_what_was_freed(wire: Wire, build_pro
     step = launched["nextSteps"][0]
     again, _ = json.JSONDecoder().raw_decode(step.removeprefix("debug_launch "))
     assert again == asked | {"trace": ["drop_item", "@heap"]}
+    untraced = wire.good("debug_launch", **(asked | {"trace": []}))
+    assert not any("its calls" in one for one in untraced["nextSteps"])
     told = wire.good("debug_launch", **again)
     assert told["crash"]["freed"][0].startswith("this (frame 0) and item (frame 1) lead to a block of 40 bytes at 0x")
     assert not any("@heap" in one for one in told["nextSteps"])

@@ -155,7 +155,8 @@ def _after_wait(session_id: str, answer: dict[str, Any], shown: dict[str, tuple[
     totals = answer.get("totals") or [{}]
     name = totals[0].get("function", "…")
     function = {} if "…" in name else {"function": {"equals": name}}  # one that is cut is none
-    steps = [f"{query}{_json({**function, 'verbose': True})[1:]}: its calls, with arguments"]
+    is_traced = "totals" in answer
+    steps = [f"{query}{_json({**function, 'verbose': True})[1:]}: its calls, with arguments"] if is_traced else []
     if answer.get("probes") and not answer.get("totals"):
         events = [one for side in ("first", "last") for one in answer.get("probeEvents", {}).get(side) or ()]
         one = next((one for one in events if one.get("values")), None) or (events or answer["probes"])[0]
