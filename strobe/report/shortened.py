@@ -22,7 +22,7 @@ def shortened(value: Shown, is_outermost: bool = True) -> Shown:
                 return Problem("{all 0}")
             return Record(value._type_name, {name: shortened(one, False) for name, one in fields.items()})
         case PointerTo() if value.to is not None:
-            return PointerTo(value.address, value.symbol, shortened(value.to))
+            return type(value)(value.address, value.symbol, shortened(value.to))
         case list():
             elements = list(value)
             found = _runs(elements)

@@ -56,6 +56,30 @@ class PointerTo:
         return f"{self.address:#x}" + (f" <{self.symbol}>" if self.symbol else "")
 
 
+class ReferenceTo(PointerTo):
+    """A reference: the address of what it stands for, and that, which it is compared as, and has the elements of."""
+
+    __slots__ = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.to)
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self.to == (other.to if isinstance(other, ReferenceTo) else other))
+
+    def __hash__(self) -> int:
+        return hash(self.to)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.to[key]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.to)
+
+    def __len__(self) -> int:
+        return len(self.to)
+
+
 class Unread(PointerTo):
     """A pointer to characters that cannot be read."""
 

@@ -309,3 +309,29 @@ def test_a_text_is_as_long_as_the_next_argument_says(wire: Wire, build_program: 
     assert [one["name"] for one in joined["arguments"]] == ["left[0..leftLen]", "leftLen", "right", "right_len"]
     (filled,) = wire.good("debug_query", **asked, function={"equals": "fill"}, verbose=True)["events"]
     assert [one["value"] for one in filled["arguments"]] == ["alphabet soup", 3], "count may be of anything"
+
+
+def test_a_reference_has_its_address_as_a_pointer_has(wire: Wire, build_program: Build) -> None:
+    """In each form of an answer, and where an event is short of room; it is compared as what it stands for."""
+    launched = wire.good(
+        "debug_launch",
+        command=str(build_program("watched_library", "-O0", "-std=c++17")),
+        projectRoot=ROOT,
+        trace=["count"],
+        depth=3,
+        wait={"until": "exit", "timeoutMs": 40_000},
+    )
+    asked = {"sessionId": launched["sessionId"], "eventType": "function_enter"}
+    (event,) = wire.good("debug_query", **asked, verbose=True, maxTokens=5000)["events"]
+    given = {one["name"]: one["value"] for one in event["arguments"]}
+    assert given["song"].keys() == given["pointer"].keys() == {"pointer", "to"}
+    address = given["pointer"]["pointer"]
+    assert given["song"]["pointer"] == address
+    assert given["song"]["to"]["title"] == "abc"
+    assert given["pointer"]["to"] in (given["song"]["to"], "(above)")
+    tree = wire.good("debug_query", sessionId=launched["sessionId"], format="tree")["tree"]
+    assert f'song={address} -> {{title = "abc"' in str(tree)
+    where = f'song.title == "abc" && size(song.tracks) == 2 && (void*)song == {address}'
+    assert wire.good("debug_query", **asked, where=where)["totalCount"] == 1
+    (touched,) = wire.good("debug_query", sessionId=launched["sessionId"], address=address)["touched"]
+    assert touched["places"] == ["song", "pointer"]

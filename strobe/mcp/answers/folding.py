@@ -29,7 +29,7 @@ def folded(value: Any, shown: set[str] | None = None) -> Any:
     if set(value) == {"pointer", "to"}:
         address = str(value["pointer"]).partition(" ")[0]
         if address in seen:
-            return f"{value['pointer']} (above)"
+            return {"pointer": value["pointer"], "to": "(above)"}
         seen.add(address)
         return {"pointer": value["pointer"], "to": folded(value["to"], seen)}
     return {name: _member(item, seen) for name, item in value.items() if not name.startswith("_vptr")}

@@ -30,8 +30,8 @@ _NAMED = 3  # functions whose events are large
 @dataclass(frozen=True, slots=True)
 class Followed:
     """A structure whose address is in `source`, STROBE_SOURCE_*; `role`: the parameter's number, or RETURN.
-    `described`: the shape, stored. `is_pointer`: the value is a pointer to it, else it stands for the structure
-    itself."""
+    `described`: the shape, stored. `is_pointer`: the value is a pointer to it, `is_reference`: a reference, else it
+    stands for the structure itself."""
 
     role: int
     source: int
@@ -41,6 +41,7 @@ class Followed:
     key: int
     described: str
     is_pointer: bool
+    is_reference: bool
 
 
 _Known = tuple[bytes, int, int, int, str]  # code to described of a Followed
@@ -113,9 +114,11 @@ class Following:
             if found is not None:
                 yield found
 
-    def _followed(self, role: int, source: int, record: Record, is_pointer: bool) -> Followed | None:
+    def _followed(
+        self, role: int, source: int, record: Record, is_pointer: bool, is_reference: bool
+    ) -> Followed | None:
         known = self._shaped(record)
-        return None if known is None else Followed(role, source, *known, is_pointer)
+        return None if known is None else Followed(role, source, *known, is_pointer, is_reference)
 
     def _shaped(self, record: Record) -> _Known | None:
         """None where nothing of it can be shown, or more than there is room for."""
@@ -170,14 +173,14 @@ def _is_address(captures: tuple[Capture, ...]) -> bool:
     return len(captures) == 1 and captures[0].kind is CaptureKind.WORD
 
 
-def _target(type_: Type, is_by_reference: bool) -> tuple[Record, bool] | None:
-    """The structure that a value's address leads to, and whether the value is a pointer."""
+def _target(type_: Type, is_by_reference: bool) -> tuple[Record, bool, bool] | None:
+    """The structure that a value's address leads to, and whether the value is a pointer, or a reference."""
     plain = type_.bare
     if isinstance(plain, Record):
-        return (plain, False) if is_by_reference and not plain.is_declaration else None
+        return (plain, False, False) if is_by_reference and not plain.is_declaration else None
     if not isinstance(plain, (Pointer, Reference)):
         return None
     target = plain.target.bare
     if not isinstance(target, Record) or target.is_declaration:
         return None
-    return target, isinstance(plain, Pointer)
+    return target, isinstance(plain, Pointer), isinstance(plain, Reference)

@@ -481,6 +481,6 @@ class Extras:
         ]
 
     def _recipe(self, item: Followed) -> int:
-        about = json.dumps({"key": item.key, "pointer": item.is_pointer})
+        about = json.dumps({"key": item.key, "pointer": item.is_pointer, "reference": item.is_reference})
         described = f'{{"shape":{item.described},{about[1:]}'
         return self.sets.recipe(item.code, item.bytes, item.items, described)

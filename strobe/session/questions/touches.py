@@ -12,7 +12,7 @@ from strobe.timeline.decode.captured import words_of
 from strobe.timeline.scan import Row
 from strobe.values.decode.recorded import Block, blocks_of, items_of
 from strobe.values.memory.recipes import OK
-from strobe.values.model import Mapping, Pairs, PointerTo, Record, TextAt
+from strobe.values.model import Mapping, Pairs, PointerTo, Record, ReferenceTo, TextAt
 
 _MOST = 8  # of one event that are shown
 _WORD = 8
@@ -134,6 +134,8 @@ def _paths(address: int, value: Any, path: str, depth: int) -> Iterator[str]:
 def _parts(value: Any, path: str) -> Iterator[tuple[str, Any]]:
     """What is right within a decoded value, and what a pointer leads to, with the path of each."""
     match value:
+        case ReferenceTo():
+            yield from _parts(value.to, path)
         case PointerTo(to=Record() as to):
             yield from ((f"{path}->{name}", member) for name, member in to)
         case PointerTo(to=to) if to is not None:

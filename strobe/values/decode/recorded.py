@@ -16,7 +16,7 @@ from strobe.values.decode.messages import message
 from strobe.values.decode.shapes import Decoding, Part, Scalar, Shape, problem, read_value
 from strobe.values.decode.structures import Structure
 from strobe.values.memory.recipes import BROKEN, ENDLESS, FULL, NULL, OK, UNREADABLE, Item, is_nowhere
-from strobe.values.model import PointerTo, Problem
+from strobe.values.model import PointerTo, Problem, ReferenceTo
 
 _WORD = 8
 _NOT_KEPT = Problem("<not kept: the call began before this was asked for, or there was no room>")
@@ -37,16 +37,18 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class _Description:
-    """What blocks of one number are. `label`: of a watch; `text`: what it is read of. `is_pointer`: the argument is a
-    pointer to it. `shape`: None of a script's, and of what another version of Strobe has recorded. `pointers`: by the
-    step that follows them; by the step that finds it out, what is not there. `library`: the file that has it, where
-    that may be unloaded. `changed`: of what is asked how it has changed, "entry" or "return"."""
+    """What blocks of one number are. `label`: of a watch; `text`: what it is read of. `is_pointer`, `is_reference`: the
+    argument is a pointer to it, or a reference. `shape`: None of a script's, and of what another version of Strobe has
+    recorded. `pointers`: by the step that follows them; by the step that finds it out, what is not there. `library`:
+    the file that has it, where that may be unloaded. `changed`: of what is asked how it has changed, "entry" or
+    "return"."""
 
     shape: Shape | None
     label: str = ""
     text: str = ""
     key: int | None = None
     is_pointer: bool = False
+    is_reference: bool = False
     pointers: tuple[tuple[int, str], ...] = ()
     library: str = ""
     changed: str = ""
@@ -166,10 +168,10 @@ def _followed(block: Block, known: _Description, name: str, own: Value, name_at:
     if not items or items[0].status in (NULL, UNREADABLE):
         return own
     found = _structure(block, known, name, name_at)
-    if not known.is_pointer or isinstance(found, Problem):
+    if not (known.is_pointer or known.is_reference) or isinstance(found, Problem):
         return found if not known.is_pointer else own
     address = items[0].address
-    return PointerTo(address, name_at(address), found)
+    return (PointerTo if known.is_pointer else ReferenceTo)(address, name_at(address), found)
 
 
 def _not_loaded(known: _Description) -> Problem:
@@ -268,6 +270,7 @@ def _described(text: str) -> _Description:
         row.get("text", ""),
         row.get("key"),
         row.get("pointer", False),
+        row.get("reference", False),
         pointers,
         row.get("library", ""),
         row.get("changed", ""),

@@ -18,7 +18,7 @@ from support.wait import wait_until
 from strobe.model import EventFilter, LaunchSpec, TextMatch, TraceRequest, Watch
 from strobe.session import Session, SessionManager
 from strobe.values.decode.text import shown
-from strobe.values.model import PointerTo, Problem, Rows
+from strobe.values.model import PointerTo, Problem, ReferenceTo, Rows
 from strobe.values.reading import ReadTarget
 
 PRINTERS = """
@@ -127,6 +127,9 @@ def test_classes_of_the_library_show_what_is_in_them(
     assert [(track.name, list(track.notes)) for track in song.tracks] == [("one", [1, 2, 3]), ("two", [])]
     assert call["by_value"] == [5, 6]
     assert call["pointer"].title == "abc"
+    assert isinstance(song, ReferenceTo) and song.address == call["pointer"].address
+    assert shown(song) == shown(call["pointer"])
+    assert not isinstance(call["by_value"], ReferenceTo)
     assert results(session, "made") == [[7, 7, 7]]
     assert not isinstance(song, Problem)
 
