@@ -198,6 +198,11 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
         "Process {pid} could not be observed: Frida's agent did not start in it: {reason}.",
         "The machine may be too busy: attach again when it is less busy.",
     ),
+    "no_proc": (
+        Code.ATTACH_FAILED,
+        "Processes cannot be observed here: {reason}.",
+        "Mount it: mount -t proc proc /proc (unshare: --mount-proc; bwrap: --proc /proc).",
+    ),
     "launch_failed": (Code.ATTACH_FAILED, "'{path}' could not be started under observation: {reason}.", "{hint}"),
     "session_not_found": (
         Code.SESSION_NOT_FOUND,

@@ -19,6 +19,16 @@ _AGENTS_DESCRIPTORS = 40
 _AGENTS_ADDRESS_SPACE = 2600 << 20
 
 
+def check_proc() -> None:
+    """Before a process is looked at. Raises no_proc where /proc has none of them, or others by their ids."""
+    try:
+        own = os.readlink("/proc/self")  # noqa: PTH115 - as all here
+    except OSError as error:
+        raise failure("no_proc", reason="/proc is not mounted") from error
+    if own != str(os.getpid()):
+        raise failure("no_proc", reason="/proc is that of another PID namespace, where ids are other processes'")
+
+
 def check_memory() -> None:
     """Before frida is imported. Raises limit_too_low."""
     for kind, what, option, needed in (

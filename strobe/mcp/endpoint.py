@@ -7,7 +7,7 @@ version, working directory, parent's pid, then its environment as NAME=value. (N
 UTF-8.) The daemon answers one line: `strobe-hello ok <version> <pid>` and serves, or `strobe-hello replaced` and ends
 to make room for another version.
 """
-# ruff: noqa: PTH100, PTH109, PTH111, PTH118, PTH120
+# ruff: noqa: PTH100, PTH109, PTH110, PTH111, PTH118, PTH120
 # pathlib costs 8 ms, which is more than all of the pump.
 
 from __future__ import annotations
@@ -54,6 +54,8 @@ def log_path(home: str) -> str:
 def establish(home: str, wait_s: float = CONNECT_SECONDS) -> socket.socket:
     """A greeted connection to the daemon of `home`, which is started where none runs. Raises Unreachable."""
     deadline = time.monotonic() + wait_s
+    if not os.path.exists("/proc/self/fd"):  # of which the socket's address is made
+        raise Unreachable("/proc is not mounted")
     try:
         make_private(home)
     except OSError as error:

@@ -14,6 +14,7 @@ from pathlib import Path
 from strobe import _core, config
 from strobe.capture import program
 from strobe.capture.agent.device import ROUTER
+from strobe.capture.limits import check_proc
 from strobe.capture.spawning import ended_early
 from strobe.capture.target import Target
 from strobe.dataclass import replace
@@ -76,9 +77,10 @@ class SessionManager:
         `missing_ok` False: each pattern that is asked for must give something to record. `watches_ok`: what is wrong
         with a watch that is asked for is a warning. `check` is called before the
         program runs; where it raises, there is no session. Raises what `program.resolve` raises, invalid_pattern,
-        nothing_traced, watch_failed, condition_failed, launch_failed, attach_refused, recorded_already; leaves nothing
-        then.
+        nothing_traced, watch_failed, condition_failed, no_proc, launch_failed, attach_refused, recorded_already; leaves
+        nothing then.
         """
+        check_proc()
         with contextlib.nullcontext() if spec.pid is None else alone(spec.pid):
             return self._launch(spec, asked, missing_ok, watches_ok, use_staged, check)
 

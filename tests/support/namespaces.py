@@ -11,6 +11,7 @@ import pytest
 
 _INSIDE = ["--pid", "--fork", "--kill-child", "--mount-proc"]
 _WITHOUT_PROC = ["--pid", "--fork", "--kill-child"]
+_WITH_OWN_MOUNTS = ["--mount"]
 _IN_ANOTHER_TIME = ["--time", "--fork", "--kill-child", "--boottime", "100000", "--monotonic", "100000"]
 _AS_ROOT = ["--user", "--map-root-user"]  # who is not may have one of their own
 
@@ -23,6 +24,11 @@ def inside(command: Sequence[str | Path]) -> list[str | Path]:
 def inside_with_old_proc(command: Sequence[str | Path]) -> list[str | Path]:
     """As `inside`, with the /proc of the namespace around it."""
     return _unshared(_WITHOUT_PROC, command)
+
+
+def without_proc(command: Sequence[str | Path]) -> list[str | Path]:
+    """The command where no /proc is mounted; skips the test as `inside`."""
+    return _unshared(_WITH_OWN_MOUNTS, ["sh", "-c", 'umount -l /proc && exec "$@"', "sh", *command])
 
 
 def in_another_time(command: Sequence[str | Path]) -> list[str | Path]:

@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import filesystems, programs, timelines
+from support import filesystems, namespaces, programs, timelines
 from support.mcp_wire import Wire
+from support.processes import without_progress
 
 from strobe.mcp import daemon
 
@@ -280,6 +281,30 @@ def test_a_signal_within_a_finalizer_ends_the_command(number: signal.Signals, ex
     result = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
     assert result.returncode == expected
     assert "Exception ignored" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("elsewhere", "said"),
+    [
+        pytest.param(namespaces.without_proc, "/proc is not mounted", id="no /proc"),
+        pytest.param(namespaces.inside_with_old_proc, "/proc is that of another PID namespace", id="another one's"),
+    ],
+)
+def test_without_the_own_proc(
+    strobe_home: Path, build_program: Callable[..., Path], elsewhere: Callable[..., list[str | Path]], said: str
+) -> None:
+    """As in a sandbox that has none of its own: what is looked at there would be another process."""
+    strobe = [sys.executable, "-m", "strobe"]
+    for command in ([*strobe, "run", "--", build_program("exits"), "return", "0"], [*strobe, "mcp"]):
+        if command[-1] == "mcp" and elsewhere is not namespaces.without_proc:
+            continue  # the daemon works, and says it when it is to launch
+        result = subprocess.run(
+            elsewhere(command), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS
+        )
+        assert result.returncode == 1
+        error = without_progress(result.stderr)
+        assert said in error and len(error.splitlines()) == 1
+    assert not (strobe_home / "sessions").exists() or not list((strobe_home / "sessions").iterdir())
 
 
 def test_a_tool_that_finds_no_room_answers_with_an_error(strobe_home: Path, build_program: Callable[..., Path]) -> None:
