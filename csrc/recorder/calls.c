@@ -544,16 +544,14 @@ static void strobe_record_return(struct strobe_recorder* recorder, struct strobe
 }
 
 /* A coroutine that a handler has switched away from is in the middle of a record with this state: this return has none.
-   It ends the same calls as one that is recorded. */
-static STROBE_COLD uint64_t strobe_return_unrecorded(const struct strobe_recorder* recorder,
-                                                     struct strobe_thread_state* state, uint32_t depth) {
+   It ends the same calls as one that is recorded; they are in their totals, without an end. */
+static STROBE_COLD uint64_t strobe_return_unrecorded(struct strobe_thread_state* state, uint32_t depth) {
     uint64_t return_address = state->frames[depth].return_address;
     uint32_t flags;
     while (state->depth > depth + 1) strobe_frame_drop(state);
     do {
         struct strobe_totals* totals = state->frames[depth].totals;
         flags = state->frames[depth].flags;
-        strobe_fetch_add64(&recorder->header->lost_reentrant, 1);
         if (totals != NULL) totals->exits_missed++;
         if (totals != NULL && flags & STROBE_FRAME_LATE) {
             totals->unheld_enters++;
@@ -575,7 +573,7 @@ uint64_t strobe_exit(struct strobe_recorder* recorder, uint64_t frame_index, uin
         return strobe_return_of_dropped(state, depth, (uint64_t)slot);
     returned[0] = rax;
     returned[1] = rdx;
-    if (!STROBE_STATE_TAKE(recorder, state, slot)) return strobe_return_unrecorded(recorder, state, depth);
+    if (!STROBE_STATE_TAKE(recorder, state, slot)) return strobe_return_unrecorded(state, depth);
     STROBE_COMPILER_BARRIER();
     while (state->depth > depth + 1) strobe_frame_drop(state);
     state->depth = depth;

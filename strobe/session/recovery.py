@@ -86,7 +86,7 @@ def _just_started(record: SessionRecord) -> int:
     if not isinstance(noted, list) or not record.owner.is_of_this_namespace():
         return 0
     pid, start_time = noted
-    return int(pid) if start_time is not None and owners.process_start_time(pid) == start_time else 0
+    return int(pid) if start_time is not None and owners.has_started_at(pid, start_time) else 0
 
 
 def _is_observed(record: SessionRecord) -> bool:

@@ -39,11 +39,16 @@ def this_process() -> Owner:
     return Owner(os.getpid(), process_start_time(os.getpid()) or 0, _own_namespace())
 
 
+def has_started_at(pid: int, start_time: int) -> bool:
+    """Whether the process lives and started then (process_start_time), perhaps as another time namespace has it."""
+    started = process_start_time(pid)
+    return started is not None and abs(started - start_time) <= _ROUNDING_TICKS
+
+
 def is_alive(owner: Owner, home: Path) -> bool:
     """Whether an owner still runs. True where that cannot be found out: a session is better left alone than ended."""
     if owner.is_of_this_namespace():
-        started = process_start_time(owner.pid)
-        return started is not None and abs(started - owner.start_time) <= _ROUNDING_TICKS
+        return has_started_at(owner.pid, owner.start_time)
     try:
         descriptor = os.open(_path(owner, home), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except FileNotFoundError:

@@ -46,6 +46,14 @@ def test_a_leak_on_an_error_path(wire: Wire, build_program: Build, level: str) -
 
 
 @LEVELS
+def test_placement_new_allocates_nothing(wire: Wire, build_program: Build, level: str) -> None:
+    program = build_program("grows_vector", level)
+    launched = wire.good("debug_launch", command=str(program), projectRoot=ROOT, trace=["@heap"], wait=WAIT)
+    heap = wire.good("debug_query", sessionId=launched["sessionId"], heap={"top": 5})
+    assert "grows_vector.cpp" not in json.dumps(heap), heap
+
+
+@LEVELS
 def test_an_object_is_used_after_it_was_freed(wire: Wire, build_program: Build, level: str) -> None:
     """In three calls: which object the timer has, and who has freed it, with the stack."""
     program = build_program("forgets", level)

@@ -280,11 +280,13 @@ bool bind_apart(pid_t process, std::uint64_t context) {
 // the same place; at last, where it gives up, munmap of that place.
 bool removes_loader(Injection& injection, pid_t thread, const user_regs_struct& registers) {
     if (registers.rip == injection.called) {
-        if (!std::exchange(injection.is_launched, true)) {
+        if (!injection.is_launched) {
             if (injection.binds_apart && !bind_apart(thread, registers.rdi)) return true;
-            if (injection.is_start) return false;
-            note_loader(injection, thread);
-            hold_others(injection, thread);
+            if (!injection.is_start) {
+                note_loader(injection, thread);
+                hold_others(injection, thread);
+            }
+            injection.is_launched = true;  // not before: where that fails Frida asks once more, in another way
         }
     } else if (injection.is_launched && registers.rdi == injection.called) {
         return true;

@@ -118,11 +118,13 @@ class Question:
         narrowed = wanted if condition is None else _narrowed(wanted, condition)
         known = known_names(reader, select(reader, narrowed).functions, labels)
         names: set[str] = set()
+        of_condition: set[str] = set()
         watches: set[str] = set()
         for text, tree in zip([*self.expressions, wanted.where], [*trees, condition], strict=True):
             if tree is not None and text is not None:
                 found = _checked(text, tree, known)
                 names |= found.names
+                of_condition |= found.names if tree is condition else set()
                 watches |= found.watches
         dispensable: set[str] = set()
         of_parts = [(part, _selected(part.text, labels) if part.tree is None else part.tree) for part in parts]
@@ -137,7 +139,8 @@ class Question:
         self._sieving: Sieving | None = None
         self._evaluate = None if condition is None else _compiled(wanted.where or "", condition)
         self._selected = [_compiled(text, tree) for text, tree in zip(self.expressions, trees, strict=True)]
-        self.sight = _sight(reader, wanted, condition, names, dispensable, watches, known, progress)
+        narrowing = names if wanted.address is None else of_condition  # the address is asked for, not what is shown
+        self.sight = _sight(reader, wanted, condition, names, narrowing, dispensable, watches, known, progress)
         self._is_sieved = can_sieve(reader, self.sight)
 
     @property
@@ -445,32 +448,34 @@ def _sight(
     wanted: EventFilter,
     condition: Expression | None,
     names: set[str],
+    narrowing: set[str],
     dispensable: set[str],
     watches: set[str],
     known: Known,
     progress: Progress | None,
 ) -> Sight:
-    """What has to be looked at: no events and functions that cannot have what is asked for, apart from `dispensable`
-    names."""
-    asks_for_arguments = bool(names & known.arguments) or any(not name.startswith("$") for name in names)
+    """What has to be looked at for the `names`: no events and functions that cannot have the `narrowing` ones of them,
+    apart from `dispensable` names."""
+    asks_for_arguments = _has_arguments(names, known)
+    is_of_arguments = _has_arguments(narrowing, known)
     if condition is not None:
         wanted = _narrowed(wanted, condition)
     kind = wanted.event_type
     is_of_returns = wanted.min_duration_ns is not None or wanted.return_value is not None
-    if kind is None and names - _OF_OUTPUT and not is_of_returns and _has_only_probes(reader, wanted):
+    if kind is None and narrowing - _OF_OUTPUT and not is_of_returns and _has_only_probes(reader, wanted):
         kind = "probe"
-    if kind is None and not watches and not names & {"$type", "$label"}:  # which other events may have
-        if names & _AT_RETURNS or is_of_returns:
+    if kind is None and not watches and not narrowing & {"$type", "$label"}:  # which other events may have
+        if narrowing & _AT_RETURNS or is_of_returns:
             kind = "function_exit"
-        elif asks_for_arguments:
+        elif is_of_arguments:
             kind = "function_enter"
     wanted = replace(wanted, event_type=kind, where=None, select=())
-    if kind is None and (asks_for_arguments or names & _OF_CALLS) and wanted.function is None:
+    if kind is None and (is_of_arguments or narrowing & _OF_CALLS) and wanted.function is None:
         wanted = replace(wanted, function=TextMatch(contains=""))
-    needed = (needed_names(condition) if condition is not None else names - dispensable) & known.arguments
+    needed = (needed_names(condition) if condition is not None else narrowing - dispensable) & known.arguments
     if needed - known.watches:
         wanted = replace(wanted, function_ids=_having(reader, wanted, needed - known.watches, known.is_open))
-    if kind is None and names == {"$text"} and wanted.text is None:
+    if kind is None and narrowing == {"$text"} and wanted.text is None:
         wanted = replace(wanted, text="")
     entries = asks_for_arguments and kind not in ("function_enter", "probe")
     sight = Sight(wanted, entries, "$caller" in names, None, progress)
@@ -479,6 +484,10 @@ def _sight(
     if condition is None or (kind == "function_exit" and not entries) or can_sieve(reader, sight):
         return sight
     return replace(sight, fails=quick_test(reader, condition))
+
+
+def _has_arguments(names: set[str], known: Known) -> bool:
+    return bool(names & known.arguments) or any(not name.startswith("$") for name in names)
 
 
 def _has_only_probes(reader: SessionReader, wanted: EventFilter) -> bool:

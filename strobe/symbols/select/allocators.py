@@ -13,7 +13,8 @@ from strobe.model import Capture, FunctionSymbol, Parameter, ValueKind, ValueTyp
 ALLOCATORS = frozenset(
     ["malloc", "calloc", "realloc", "reallocarray", "free", "cfree", "aligned_alloc", "posix_memalign", "memalign"]
 ) | {"valloc", "pvalloc"}
-_OPERATOR = re.compile(r"_Z(?:nw|na|dl|da)[mPS]")  # new, new[], delete, delete[] in their forms; none of a class
+# new, new[], delete, delete[] that may be replaced; none of a class, nor those that are given the place
+_OPERATOR = re.compile(r"_Z(?:n[wa]m|d[la]Pvm?)(?:St11align_val_t)?(?:RKSt9nothrow_t)?(?:@.*)?\Z")
 _LOADER = re.compile(r"ld(?:-linux[\w-]*|-musl[\w-]*)?[-.\d]*\.so")
 
 

@@ -119,6 +119,8 @@ def test_what_an_address_is_found_in(ask: Ask) -> None:
     assert found["totalCount"] == CALLS
     assert {event["function"] for event in found["events"]} == {"shop::book"}
     assert {place for event in found["events"] for place in event["places"]} == {"account"}
+    for select in (["text"], ["$return", "cents"], ["$duration"], ["$caller"]):  # of others, too: no event is left out
+        assert ask(address=address, limit=500, select=select)["totalCount"] == CALLS, select
     (refund,) = ask(address=address, where="cents < 0", select=["cents"])["events"]
     assert (refund["values"], refund["places"]) == ({"cents": -42}, ["account"])
     assert ask(address="0x10")["absence"].startswith("0x10 is in none of ")
