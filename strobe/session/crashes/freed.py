@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from strobe import _abi
 from strobe.dataclass import dataclass
 from strobe.model import Event, EventFilter, FunctionSymbol, TextMatch
+from strobe.session.answers import counted
 from strobe.session.crashes.pointers import Pointer
 from strobe.session.questions.heap import (
     FREES,
@@ -38,6 +39,9 @@ _PAGE = 20_000  # rows
 _SECONDS = 3.0  # that are looked through at most
 _NUMBER, _TIME, _KIND, _FUNCTION, _THREAD, _WORDS, _PARENT = 0, 1, 2, 3, 4, 9, 11
 _SIGN = 1 << 64
+_NEEDED = frozenset({"malloc", "free"})  # without which nothing is known: new and delete call them
+_GIVING = ("calloc", "realloc")  # what else the C library always has
+_MAPPED = 128 * 1024  # bytes, from which on blocks may be mapped apart
 
 
 @dataclass(slots=True)
@@ -68,32 +72,37 @@ def freed(
     filled: Callable[[Event], Event],
 ) -> list[str] | None:
     """A line for each block that was freed and that some of the pointers lead into, in the order of the pointers, and
-    one for what is not certain. None where @heap was not traced. Raises as Session.query.
+    one each for what is not certain and for a search that was cut. None where @heap was not traced, or only a part that
+    tells nothing. Raises as Session.query.
 
     `crash_ns`: when, since session start; `filled`: an event with its stack."""
     names = heap_names(session)
-    if not names:
+    if not names >= _NEEDED:
         return None
     reader, until = session.timeline.reading()
     addresses = list(dict.fromkeys(one.address for one in pointers))
     search = _Search(reader, names, session.pid, until)
     blocks = search.blocks(addresses)
-    by_block: dict[int, list[Pointer]] = {}
-    known: dict[int, _Block] = {}
+    by_block: dict[tuple[int, int], list[Pointer]] = {}
+    known: dict[tuple[int, int], _Block] = {}
     for pointer in pointers:
         block = blocks.get(pointer.address)
         if block is not None and block.free is not None:
-            known.setdefault(block.address, block)
-            by_block.setdefault(block.address, []).append(pointer)
-    shown = list(by_block.items())[:MOST]
+            key = (block.address, block.number)
+            known.setdefault(key, block)
+            by_block.setdefault(key, []).append(pointer)
+    shown = list(by_block)[:MOST]
     decoder = EventDecoder(reader)
     words = _Words(decoder, filled, crash_ns)
-    found = [words.line(known[address], own) for address, own in shown]
+    found = [words.line(known[key], by_block[key]) for key in shown]
     if len(by_block) > MOST:
         found.append(f"… {len(by_block) - MOST} more such blocks")
-    first_ns = min((known[address].free[_TIME] for address, _ in shown), default=0)  # type: ignore[index]
-    if why := _doubts(session, names, int(first_ns), search.unsized) if found else []:
+    first_ns = min((known[key].free[_TIME] for key in shown), default=0)  # type: ignore[index]
+    largest = max((known[key].size or 0 for key in shown), default=0)
+    if why := _doubts(session, names, int(first_ns), search.unsized, largest) if found else []:
         found.append(f"not certain, as such memory may have been handed out again: {'; '.join(why)}")
+    if search.is_cut:
+        found.append(f"not known of all pointers: the search was cut after {_SECONDS:g} s")
     return found
 
 
@@ -107,6 +116,7 @@ class _Search:
         self._own = {index for index, thread in reader.threads().items() if thread.pid == pid}
         self._open: set[int] = set()
         self.unsized = 0  # allocations
+        self.is_cut = False
         self._found: dict[int, _Block] = {}
         self._returned: dict[int, Row] = {}  # by the number of the entry
         self._handed: dict[int, _Handed] = {}  # the same
@@ -128,6 +138,8 @@ class _Search:
             if len(rows) < _PAGE:
                 self._without_allocation()
                 break
+        else:
+            self.is_cut = bool(self._open)
         return self._found
 
     def _add(self, row: Row) -> None:
@@ -185,20 +197,31 @@ class _Words:
         4711 (worker) 1.2 ms before; allocated in make pool.cpp:7"."""
         assert block.free is not None
         free = self._filled(self._decoder.call(block.free))
-        names = list(dict.fromkeys(one.text for one in pointers))
-        more = [f"{len(names) - _NAMED} more"] if len(names) > _NAMED else []
-        who = " and ".join([*names[:_NAMED], *more])
-        offset = pointers[0].address - block.address
-        leads = "leads" if len(names) == 1 else "lead"
+        by_offset: dict[int, list[str]] = {}
+        for one in pointers:
+            by_offset.setdefault(one.address - block.address, []).append(one.text)
         what = "a block" if block.size is None else f"a block of {block.size} bytes"
-        where = f"to {what}" if offset == 0 else f"{offset} bytes into {what}"
+        if list(by_offset) == [0]:
+            leads = f"{_who(by_offset[0])} to {what}"
+        else:
+            clauses = [f"{_who(names)} {offset} bytes" for offset, names in list(by_offset.items())[:_NAMED]]
+            leads = f"{', '.join(clauses)} into {what}"
+            if len(by_offset) > _NAMED:
+                leads += f" (and others, {len(by_offset) - _NAMED} more offsets)"
         by = " (realloc)" if heap_kind(free.function or "", free.function_raw) in MOVES else ""
         thread = f"thread {free.thread_id}" + (f" ({free.thread_name})" if free.thread_name else "")
         before = _duration(self._crash_ns - free.timestamp_ns)
-        text = f"{who} {leads} {where} at {block.address:#x} that was freed{by}{_in(free)} by {thread} {before} before"
+        text = f"{leads} at {block.address:#x} that was freed{by}{_in(free)} by {thread} {before} before"
         if block.entry is None:
             return f"{text}; its allocation was not recorded"
         return f"{text}; allocated{_in(self._filled(self._decoder.call(block.entry)))}"
+
+
+def _who(texts: Sequence[str]) -> str:
+    """ "this (frame 0) and item (frame 1) lead"."""
+    names = list(dict.fromkeys(texts))
+    more = [f"{len(names) - _NAMED} more"] if len(names) > _NAMED else []
+    return f"{' and '.join([*names[:_NAMED], *more])} {'leads' if len(names) == 1 else 'lead'}"
 
 
 def _in(event: Event) -> str:
@@ -238,22 +261,30 @@ def _size(kind: str, symbol: FunctionSymbol, words: Sequence[int]) -> int | None
     return size
 
 
-def _doubts(session: Session, names: frozenset[str], since_ns: int, unsized: int) -> list[str]:
-    """Why one of the blocks may have been handed out again all the same. `since_ns`: when the first was freed."""
+def _doubts(session: Session, names: frozenset[str], since_ns: int, unsized: int, largest: int) -> list[str]:
+    """Why one of the blocks may have been handed out again all the same. `since_ns`: when the first was freed;
+    `largest`: bytes of the largest."""
     allocating = frozenset(name for name in names if not is_free(name) or name in MOVES)
     loss, why = session.timeline.loss(), []
     if missing := loss.lost + loss.sampled_out:
-        why.append(f"{missing:,} events found no room, or were sampled out")
+        why.append(f"{counted(missing, 'event')} lost or sampled out")
+    if loss.evicted and (loss.evicted_until_ns is None or loss.evicted_until_ns > since_ns):
+        until = "" if loss.evicted_until_ns is None else f", up to {loss.evicted_until_ns} ns"
+        why.append(f"{counted(loss.evicted, 'event')} evicted{until}")
+    if missing_names := [name for name in _GIVING if name not in names]:
+        why.append(f"{' and '.join(missing_names)} not traced")
     totals = session.timeline.totals(EventFilter(function=TextMatch(one_of=allocating)), "function")
     if unheld := sum(one.unheld for one in totals):
-        why.append(f"{unheld:,} allocations were left out by the condition of their trace")
+        why.append(f"{counted(unheld, 'allocation')} left out by the condition of their trace")
     if missed := sum(one.exits_missed for one in totals):
-        why.append(f"{missed:,} returns of allocating calls were not seen")
+        why.append(f"{counted(missed, 'return')} of allocating calls not seen")
     if unplaced := sum(one.count for one in totals if one.key == UNKNOWN_PLACE):
-        why.append(f"{unplaced:,} blocks of {UNKNOWN_PLACE} are not followed")
+        why.append(f"{counted(unplaced, 'block')} of {UNKNOWN_PLACE} not followed")
     gap = session.timeline.last_gap(EventFilter(function=TextMatch(one_of=allocating)))
     if gap is not None and gap[1] > since_ns:
         why.append(f"what allocates was not traced from {gap[0]} to {gap[1]} ns")
     if unsized:
-        why.append(f"of {unsized:,} allocations the size was not recorded")
+        why.append(f"of {counted(unsized, 'allocation')} the size was not recorded")
+    if largest >= _MAPPED:
+        why.append("blocks of 128 KB or more may have been unmapped, and other memory mapped there")
     return why

@@ -8,11 +8,13 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from support.programs import line_of
 
 import strobe
+from strobe.session.crashes import freed as freed_blocks
 
 Build = Callable[..., Path]
 SECONDS = 60.0
@@ -47,15 +49,30 @@ def test_a_pointer_in_a_struct(build_program: Build) -> None:
     assert "freed in drop_text uses_freed.cpp:" in found and "allocated in make_text uses_freed.cpp:" in found
 
 
+def test_each_pointer_has_its_own_offset(build_program: Build) -> None:
+    (found,) = freed(build_program("uses_freed", "-O0", *FLAGS), "range")
+    assert found.startswith(
+        "range->begin (frame 0) and range.begin (frame 1) lead 16 bytes, range->end (frame 0) and range.end (frame 1) "
+        "lead 40 bytes into a block of 48 bytes at 0x"
+    )
+
+
+def test_two_blocks_of_one_start(build_program: Build) -> None:
+    older, newer = freed(build_program("uses_freed", "-O0", *FLAGS), "smaller")
+    assert "range->begin (frame 0)" in older and "2900 bytes into a block of 3000 bytes" in older
+    assert "range->end (frame 0)" in newer and "100 bytes into a block of 1500 bytes" in newer
+
+
 @pytest.mark.parametrize("how", ["again", "alive"])
 def test_what_is_not_freed_now(build_program: Build, how: str) -> None:
     assert freed(build_program("uses_freed", "-O0", *FLAGS), how) == []
 
 
 def test_memory_that_is_unmapped(build_program: Build) -> None:
-    (found,) = freed(build_program("uses_freed", "-O0", *FLAGS), "unmapped")
-    assert found.startswith("the address of the fault") and "4096 bytes into a block of 1048576 bytes" in found
-    assert "text (frame 0)" in found
+    found, doubt = freed(build_program("uses_freed", "-O0", *FLAGS), "unmapped")
+    assert found.startswith("the address of the fault") and "fault leads 4096 bytes" in found
+    assert "text (frame 0) leads 0 bytes into a block of 1048576 bytes" in found
+    assert doubt.endswith("blocks of 128 KB or more may have been unmapped, and other memory mapped there")
 
 
 def test_what_realloc_has_moved(build_program: Build) -> None:
@@ -82,11 +99,41 @@ def test_without_the_heap_that_is_said_where_it_may_be_so(build_program: Build) 
     assert freed(program, "null", trace=("drop_item",)) == []
 
 
+@pytest.mark.parametrize("part", ["free", "malloc"])
+def test_a_part_of_the_heap_is_none_of_it(build_program: Build, monkeypatch: pytest.MonkeyPatch, part: str) -> None:
+    """As where a program's own function has that name."""
+    monkeypatch.setattr(freed_blocks, "heap_names", lambda _: frozenset({part}))
+    found = freed(build_program("uses_freed", "-O0", *FLAGS), "member")
+    assert found == ["not known whether pointers lead into freed memory: @heap was not traced"]
+
+
+def test_what_else_gives_memory_is_missed(build_program: Build, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(freed_blocks, "heap_names", lambda _: frozenset({"malloc", "free"}))
+    found = freed(build_program("uses_freed", "-O0", *FLAGS), "field")
+    assert found[-1].endswith("handed out again: calloc and realloc not traced")
+
+
+def test_a_search_that_is_cut_is_told(build_program: Build, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(freed_blocks, "_SECONDS", 0.0)
+    found = freed(build_program("uses_freed", "-O0", *FLAGS), "field")
+    assert found == ["not known of all pointers: the search was cut after 0 s"]
+
+
+@pytest.mark.parametrize(("until_ns", "is_told"), [(1001, True), (999, False)])
+def test_what_was_evicted_since_is_a_doubt(until_ns: int, is_told: bool) -> None:
+    timeline = Mock()
+    timeline.loss.return_value = Mock(lost=0, sampled_out=0, evicted=7, evicted_until_ns=until_ns)
+    timeline.totals.return_value, timeline.last_gap.return_value = [], None
+    names = frozenset({"malloc", "calloc", "realloc", "free"})
+    why = freed_blocks._doubts(Mock(timeline=timeline), names, 1000, 0, 0)
+    assert why == (["7 events evicted, up to 1001 ns"] if is_told else [])
+
+
 def test_what_may_have_got_the_block_is_said(build_program: Build) -> None:
     found = freed(build_program("uses_freed", "-O0", *FLAGS), "placed")
     assert "was freed in drop_text" in found[0]
     assert found[1:] == [
-        "not certain, as such memory may have been handed out again: 1 blocks of posix_memalign are not followed"
+        "not certain, as such memory may have been handed out again: 1 block of posix_memalign not followed"
     ]
 
 

@@ -2,7 +2,8 @@
 // thread has deleted; `field`: a pointer in a struct on the stack, 16 bytes into a block; `unmapped`: a block that is
 // no more in memory; `grown`: one that realloc has moved; `twice`: freed a second time. `again`: the block was handed
 // out again, so that it is none of the freed ones; `alive`: nothing was freed; `placed`: as `field`, where a block was
-// allocated whose address no result has. `null`: no pointer at all.
+// allocated whose address no result has. `null`: no pointer at all. `range`: two pointers into one
+// block; `smaller`: two blocks of the same start, the newer one smaller, into each of which one leads.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -35,7 +36,7 @@ __attribute__((noinline)) static Item* make_item(long number) {
 
 __attribute__((noinline)) static void drop_item(Item* item) {
     item->other = reinterpret_cast<Item*>(0xdddddddddddddddd);  // as a destructor would
-    delete item;  // dropped
+    delete item;                                                // dropped
 }
 
 __attribute__((noinline)) static long member() {
@@ -56,6 +57,27 @@ __attribute__((noinline)) static long field() {
     Range range = {text + 16, nullptr};
     kept = text;
     text = nullptr;
+    drop_text(kept);
+    return fail(&range) + (text != nullptr);
+}
+
+__attribute__((noinline)) static long range() {
+    char* text = make_text();
+    Range range = {text + 16, text + 40};
+    kept = text;
+    text = nullptr;
+    drop_text(kept);
+    return fail(&range) + (text != nullptr);
+}
+
+__attribute__((noinline)) static long smaller() {
+    char* text = static_cast<char*>(std::malloc(3000));
+    Range range = {text + 2900, nullptr};
+    kept = text;
+    text = nullptr;
+    drop_text(kept);
+    kept = std::malloc(1500);
+    range.end = static_cast<char*>(kept) + 100;
     drop_text(kept);
     return fail(&range) + (text != nullptr);
 }
@@ -112,6 +134,8 @@ int main(int argc, char** argv) {
     for (long count = 0; count < more; count++) drop_item(make_item(count));
     if (std::strcmp(asked, "member") == 0) return static_cast<int>(member());
     if (std::strcmp(asked, "field") == 0) return static_cast<int>(field());
+    if (std::strcmp(asked, "range") == 0) return static_cast<int>(range());
+    if (std::strcmp(asked, "smaller") == 0) return static_cast<int>(smaller());
     if (std::strcmp(asked, "again") == 0) return static_cast<int>(again());
     if (std::strcmp(asked, "alive") == 0) return static_cast<int>(alive());
     if (std::strcmp(asked, "unmapped") == 0) return static_cast<int>(unmapped());
