@@ -377,10 +377,19 @@ static void strobe_state_close(struct strobe_recorder* recorder, struct strobe_t
     while (state->depth > 0) strobe_frame_drop(state);
 }
 
-static void strobe_state_release(struct strobe_recorder* recorder, struct strobe_thread_state* state) {
-    if (state->nested != NULL) strobe_state_release(recorder, state->nested);
-    strobe_state_close(recorder, state);
+static void strobe_state_release(struct strobe_recorder* recorder, struct strobe_thread_state* state);
+
+/* No handler may find a state there that is another thread's by then. One that it begins meanwhile stays. */
+static void strobe_nested_release(struct strobe_recorder* recorder, struct strobe_thread_state* state) {
+    struct strobe_thread_state* nested = state->nested;
     state->nested = NULL;
+    STROBE_COMPILER_BARRIER();
+    if (nested != NULL) strobe_state_release(recorder, nested);
+}
+
+static void strobe_state_release(struct strobe_recorder* recorder, struct strobe_thread_state* state) {
+    strobe_nested_release(recorder, state);
+    strobe_state_close(recorder, state);
     strobe_state_free(recorder, state);
 }
 
@@ -443,8 +452,7 @@ void strobe_thread_end(struct strobe_recorder* recorder, struct strobe_thread_st
     if (state->thread_pointer != strobe_thread_pointer() || state->tid != strobe_own_tid(recorder)) return;
     recorder->set_specific(recorder->thread_key, state);
     if (++state->end_rounds < STROBE_DESTRUCTOR_ROUNDS) return;
-    if (state->nested != NULL) strobe_state_release(recorder, state->nested);
-    state->nested = NULL;
+    strobe_nested_release(recorder, state);
     strobe_state_close(recorder, state);
     state->idle = state->busy_slot = STROBE_ENDED;
 }
