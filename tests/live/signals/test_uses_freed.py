@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from unittest.mock import Mock
 
 import pytest
 from support.programs import line_of
@@ -100,17 +99,15 @@ def test_without_the_heap_that_is_said_where_it_may_be_so(build_program: Build) 
 
 
 @pytest.mark.parametrize("part", ["free", "malloc"])
-def test_a_part_of_the_heap_is_none_of_it(build_program: Build, monkeypatch: pytest.MonkeyPatch, part: str) -> None:
-    """As where a program's own function has that name."""
-    monkeypatch.setattr(freed_blocks, "heap_names", lambda _: frozenset({part}))
-    found = freed(build_program("uses_freed", "-O0", *FLAGS), "member")
+def test_a_part_of_the_heap_is_none_of_it(build_program: Build, part: str) -> None:
+    """The allocator's functions are the program's own, of which one is traced."""
+    found = freed(build_program("owns_heap", "-O0", "-g", "-fno-builtin"), trace=(part,))
     assert found == ["not known whether pointers lead into freed memory: @heap was not traced"]
 
 
-def test_what_else_gives_memory_is_missed(build_program: Build, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(freed_blocks, "heap_names", lambda _: frozenset({"malloc", "free"}))
-    found = freed(build_program("uses_freed", "-O0", *FLAGS), "field")
-    assert found[-1].endswith("handed out again: calloc and realloc not traced")
+def test_what_else_gives_memory_is_missed(build_program: Build) -> None:
+    found = freed(build_program("owns_heap", "-O0", "-g", "-fno-builtin"), trace=("malloc", "free"))
+    assert found == []
 
 
 def test_a_search_that_is_cut_is_told(build_program: Build, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,14 +116,12 @@ def test_a_search_that_is_cut_is_told(build_program: Build, monkeypatch: pytest.
     assert found == ["not known of all pointers: the search was cut after 0 s"]
 
 
-@pytest.mark.parametrize(("until_ns", "is_told"), [(1001, True), (999, False)])
-def test_what_was_evicted_since_is_a_doubt(until_ns: int, is_told: bool) -> None:
-    timeline = Mock()
-    timeline.loss.return_value = Mock(lost=0, sampled_out=0, evicted=7, evicted_until_ns=until_ns)
-    timeline.totals.return_value, timeline.last_gap.return_value = [], None
-    names = frozenset({"malloc", "calloc", "realloc", "free"})
-    why = freed_blocks._doubts(Mock(timeline=timeline), names, 1000, 0, 0)
-    assert why == (["7 events evicted, up to 1001 ns"] if is_told else [])
+def test_what_was_evicted_since_is_a_doubt(build_program: Build, strobe_home: Path) -> None:
+    strobe_home.mkdir(mode=0o700, exist_ok=True)
+    (strobe_home / "settings.json").write_text('{"events": {"maxPerSession": 20000}}')
+    found = freed(build_program("uses_freed", "-O0", *FLAGS), "evicted", sampling="off")
+    assert "freed in drop_text" in found[0]
+    assert "events evicted, up to " in found[1]
 
 
 def test_what_may_have_got_the_block_is_said(build_program: Build) -> None:

@@ -3,7 +3,10 @@
 // no more in memory; `grown`: one that realloc has moved; `twice`: freed a second time. `again`: the block was handed
 // out again, so that it is none of the freed ones; `alive`: nothing was freed; `placed`: as `field`, where a block was
 // allocated whose address no result has. `null`: no pointer at all. `range`: two pointers into one
-// block; `smaller`: two blocks of the same start, the newer one smaller, into each of which one leads.
+// block; `smaller`: two blocks of the same start, the newer one smaller, into each of which one leads. `evicted`: the
+// block is in use again, by a call that is known no more.
+#include <malloc.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -110,6 +113,21 @@ __attribute__((noinline)) static long unmapped() {
     return text[4096];
 }
 
+// The block is another thread's again, which allocates so much then that nobody knows that any more.
+__attribute__((noinline)) static long evicted() {
+    mallopt(M_ARENA_MAX, 1);
+    char* text = static_cast<char*>(std::malloc(30000));
+    drop_text(text);
+    std::thread([text] {
+        char* other = static_cast<char*>(std::malloc(30000));
+        std::printf("%s\n", other == text ? "the same" : "another");
+        for (int count = 0; count < 30000; count++) std::free(std::malloc(16));
+        Range range = {other, nullptr};
+        fail(&range);
+    }).join();
+    return 0;
+}
+
 __attribute__((noinline)) static long grown() {
     kept = make_text();
     Range range = {static_cast<char*>(kept), nullptr};
@@ -139,6 +157,7 @@ int main(int argc, char** argv) {
     if (std::strcmp(asked, "again") == 0) return static_cast<int>(again());
     if (std::strcmp(asked, "alive") == 0) return static_cast<int>(alive());
     if (std::strcmp(asked, "unmapped") == 0) return static_cast<int>(unmapped());
+    if (std::strcmp(asked, "evicted") == 0) return static_cast<int>(evicted());
     if (std::strcmp(asked, "grown") == 0) return static_cast<int>(grown());
     if (std::strcmp(asked, "placed") == 0) return static_cast<int>(placed());
     if (std::strcmp(asked, "null") == 0) return *nowhere;
