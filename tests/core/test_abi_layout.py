@@ -63,7 +63,7 @@ def test_header_is_read_whole() -> None:
         "totals": 704,
     }
     agent = {"trampoline": 64, "jump": 32, "site": 56, "limit": 48, "trap": 16, "watch": 64, "recipe_step": 16}
-    views = {"recorder_view": 64, "control_view": 40, "thread_state_view": 136}
+    views = {"recorder_view": 64, "control_view": 48, "thread_state_view": 136}
     assert sizes == {f"sizeof strobe_{name}": size for name, size in (segment | agent | views).items()}
 
 
