@@ -104,7 +104,8 @@ def asking(client: Client, session: str) -> Iterator[list[dict[str, Any]]]:
 
 
 def test_two_clients_stop_a_session_at_once(connect: Callable[[], Client], build_program: Callable[..., Path]) -> None:
-    """Where one of them wants it kept, it is; both are told how many events it had."""
+    """Both are told how many events it had. Where both want it kept, it is; else the one that does not may have come
+    after the other one was done, and dropped what was kept."""
     program = build_program("calls_all_the_time", "-O1")
     clients = [connect(), connect()]
     for retained in ((True, False), (False, True), (True, True)) * 2:
@@ -117,7 +118,7 @@ def test_two_clients_stop_a_session_at_once(connect: Callable[[], Client], build
         first, second = (result["structuredContent"]["eventsCollected"] for result in results)
         assert first == second > 0
         kept = clients[0]("debug_query", sessionId=session, groupBy="function")
-        assert not kept["isError"], text(kept)
+        assert not kept["isError"] or (text(kept).startswith("SESSION_NOT_FOUND: ") and not all(retained)), text(kept)
 
 
 def stopped_at_once(clients: list[Client], session: str, retained: tuple[bool, bool]) -> list[dict[str, Any]]:
