@@ -140,11 +140,12 @@ def test_where_a_program_hangs(wire: Wire, build_program: Build, optimized: str,
     assert workers["stack"][1:] == [f"take stuck.c:{waits}", callers]
 
 
+@pytest.mark.parametrize("until", [{"until": "exit"}, {"until": "output", "match": "never printed"}])
 def test_of_a_session_that_another_client_stops_that_is_the_reason(
-    wire: Wire, strobe_home: Path, build_program: Build
+    wire: Wire, strobe_home: Path, build_program: Build, until: dict[str, str]
 ) -> None:
     program = build_program("stuck", "-g", "-pthread")
-    asked = {"command": str(program), "projectRoot": ROOT, "wait": {"until": "exit", "timeoutMs": 40_000}}
+    asked = {"command": str(program), "projectRoot": ROOT, "wait": {**until, "timeoutMs": 40_000}}
     with Wire.to(strobe_home) as other:
         number = wire.post("tools/call", {"name": "debug_launch", "arguments": asked})
 

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from strobe.dataclass import replace
-from strobe.errors import failure
+from strobe.errors import SessionStopped, failure
 from strobe.limits import WAIT_ANSWER_BYTES, WAIT_MS
 from strobe.mcp import results
 from strobe.mcp.answers import ended_json, event_json, totals_json
@@ -82,10 +82,17 @@ def check(asked: dict[str, Any] | None, anyway: bool = False) -> Callable[[Sessi
 
 def wait(session: Session, asked: dict[str, Any], after: int, context: Context) -> dict[str, Any]:
     """Waits, and the fields that the answer has because of it. `after`: number of the last event that does not count.
-    Raises as `_wanted`."""
+    Raises as `_wanted`; session_not_found where another client stops the session meanwhile and does not keep it."""
     from strobe.session.waiting import wait_for
 
-    return _answer_of(session, wait_for(session, _wait(session, asked, context), after, context.settled))
+    began = time.monotonic()
+    wanted = _wait(session, asked, context)
+    try:
+        return _answer_of(session, wait_for(session, wanted, after, context.settled))
+    except SessionStopped:
+        kept = context.sessions().get(session.id)
+        waited = wait_for(kept, wanted, after, context.settled)  # which has ended
+        return _answer_of(kept, replace(waited, seconds=time.monotonic() - began))
 
 
 def fitted(answer: dict[str, Any]) -> dict[str, Any]:
