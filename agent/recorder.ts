@@ -111,7 +111,7 @@ export class Recorder {
         const form = library === null ? tools : librarySymbols(library);
         this.entries = new EntryTools(tools);
         this.sites = library === null ? null : new ProbeSites(this, form, tools);
-        this.replaceCode_ = new NativeFunction(tools.strobe_agent_replace_code, "int", ["pointer", "pointer", "uint32"]);
+        this.replaceCode_ = new NativeFunction(form.strobe_agent_replace_code, "int", ["pointer", "pointer", "uint32"]);
         this.store = new NativeFunction(form.strobe_agent_store, "int", ["pointer", "pointer", "uint32"]);
         this.storeBits = new NativeFunction(
             form.strobe_agent_store_bits, "int", ["pointer", "pointer", "pointer", "uint32"]);
@@ -326,7 +326,7 @@ function librarySymbols(handle: NativePointer): Record<string, NativePointer> {
     const names = ["strobe_agent_begin", "strobe_agent_init", "strobe_agent_first_function", "strobe_agent_has_thread_key", "strobe_agent_add_unwinder",
         "strobe_agent_jumps",
         "strobe_agent_set_thread_key", "strobe_agent_set_captures", "strobe_agent_set_plans", "strobe_agent_set_flags",
-        "strobe_agent_add_flags", "strobe_agent_store", "strobe_agent_store_bits", "strobe_agent_begin_stores",
+        "strobe_agent_add_flags", "strobe_agent_replace_code", "strobe_agent_store", "strobe_agent_store_bits", "strobe_agent_begin_stores",
         "strobe_agent_end_stores", "strobe_agent_set_watch", "strobe_agent_set_recipe",
         "strobe_agent_move_watch", "strobe_agent_add_extras", "strobe_agent_set_extras", "strobe_agent_set_callers", "strobe_agent_set_unwinding", "strobe_agent_set_script",
         "strobe_agent_set_libraries_changed", "strobe_agent_end",

@@ -5,6 +5,8 @@
 #define STROBE_CACHE_LINE 64u
 #define STROBE_CALLERS_WAIT_NS 100000000u
 #define STROBE_JUMP_TO_ITSELF 0xfeebu /* x86-64 */
+#define STROBE_MEMBARRIER_SYNC_CORE 32
+#define STROBE_MEMBARRIER_REGISTER_SYNC_CORE 64
 
 void strobe_on_thread_end(void* state) { strobe_thread_end(&strobe_recorder, (struct strobe_thread_state*)state); }
 
@@ -446,10 +448,41 @@ int strobe_agent_store_bits(uint64_t address, const uint8_t* bytes, const uint8_
     return 1;
 }
 
-/* A thread that runs has taken an interrupt by then, and fetches code anew. */
-static void strobe_wait_for_other_threads(void) {
-    int64_t time[2] = {0, 10000000};
-    strobe_syscall(STROBE_SYS_NANOSLEEP, (int64_t)time, 0, 0, 0, 0, 0);
+/* Whether the kernel has other threads fetch code anew when it is asked. Once for a process, and slow. */
+static int strobe_may_refetch(void) {
+    return strobe_syscall(STROBE_SYS_MEMBARRIER, STROBE_MEMBARRIER_REGISTER_SYNC_CORE, 0, 0, 0, 0, 0) == 0;
+}
+
+/* Where the kernel cannot be asked (before 4.16), a thread that runs has taken an interrupt by then. */
+static void strobe_refetch_in_other_threads(int is_asked) {
+    if (!is_asked || strobe_syscall(STROBE_SYS_MEMBARRIER, STROBE_MEMBARRIER_SYNC_CORE, 0, 0, 0, 0, 0) != 0)
+        strobe_sleep_us(10000);
+}
+
+static void strobe_replace_in_steps(uint8_t* address, const uint8_t* bytes, uint32_t count, int is_asked) {
+    uint32_t index;
+    *(volatile uint16_t*)address = STROBE_JUMP_TO_ITSELF;
+    strobe_refetch_in_other_threads(is_asked);
+    for (index = 2; index < count; index++) ((volatile uint8_t*)address)[index] = bytes[index];
+    strobe_refetch_in_other_threads(is_asked);
+    *(volatile uint16_t*)address = (uint16_t)(bytes[0] | bytes[1] << 8);
+}
+
+/* A child that is forked meanwhile has the code as it is, and finishes it (native/fork.c). In the portable form nobody
+   does: so the steps follow each other as quickly as the kernel allows. */
+static void strobe_replace_across_lines(uint8_t* address, const uint8_t* bytes, uint32_t count) {
+    struct strobe_recorder* recorder = &strobe_recorder;
+    int may_ask = strobe_calls_begin(recorder);
+    int is_asked = may_ask && strobe_may_refetch();
+    uint32_t index;
+    for (index = 0; index < count; index++) recorder->replacement[index] = bytes[index];
+    recorder->replacement_bytes = count;
+    STROBE_COMPILER_BARRIER();
+    *(uint8_t* volatile*)&recorder->replaced_code = address;
+    strobe_replace_in_steps(address, bytes, count, is_asked);
+    STROBE_COMPILER_BARRIER();
+    *(uint8_t* volatile*)&recorder->replaced_code = NULL;
+    if (may_ask) strobe_calls_end(recorder);
 }
 
 /* Replaces a jump at `address` by the `count` bytes, up to 8, that stood there, or these by a jump, while threads run
@@ -479,10 +512,6 @@ int strobe_agent_replace_code(uint8_t* address, const uint8_t* bytes, uint32_t c
         *(volatile uint64_t*)address = word;
         return 1;
     }
-    *(volatile uint16_t*)address = STROBE_JUMP_TO_ITSELF;
-    strobe_wait_for_other_threads();
-    for (index = 2; index < count; index++) ((volatile uint8_t*)address)[index] = bytes[index];
-    strobe_wait_for_other_threads();
-    *(volatile uint16_t*)address = (uint16_t)(bytes[0] | bytes[1] << 8);
+    strobe_replace_across_lines(address, bytes, count);
     return 1;
 }

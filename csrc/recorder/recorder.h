@@ -73,9 +73,7 @@
 #define STROBE_FRAME_SKIP 1u   /* the entry was not recorded, so the exit is not either */
 #define STROBE_FRAME_UNHELD 2u /* with SKIP: its condition did not hold; else it was sampled out */
 #define STROBE_FRAME_LATE 4u   /* with SKIP: its condition is decided at the return */
-#define STROBE_FRAME_TAIL                                                                       \
-    8u /* times the number of frames below that jumped to one another, and return with this one \
-        */
+#define STROBE_FRAME_TAIL 8u   /* times the number of frames below that jumped on, and return with this one */
 #define STROBE_TAIL_CHAIN 64u
 
 struct strobe_frame {
@@ -105,8 +103,7 @@ struct strobe_thread_state {
     uint32_t tid;
     struct strobe_frame* frames; /* this state's STROBE_FRAMES frames; set with its stubs */
     uint64_t first_stub;         /* the address that stands for the first of them on the stack */
-    uint64_t
-        busy_slot; /* not `idle` while the recorder works with this state: a signal handler then needs another one */
+    uint64_t busy_slot; /* not `idle` while the recorder works with this state: a handler then needs another one */
     uint64_t idle; /* 0, or what it is once the thread has run its destructors, or the session has ended (threads.c) */
     uint64_t thread_pointer;
     uint64_t begun_at; /* where on the stack it was begun */
@@ -288,6 +285,9 @@ struct strobe_recorder {
     uint32_t own_count;
     uint32_t* threads_of_states; /* by state: the thread that has it, or had it last; 0: it is free, or being claimed.
                                     States lie a megabyte apart: to look at 256 of them takes 50 us. */
+    uint8_t* replaced_code;      /* where the agent is replacing code in steps, and by what; NULL: nowhere */
+    uint8_t replacement[8];
+    uint32_t replacement_bytes;
 };
 
 /* What the host reads from outside lies where csrc/abi/strobe_agent.h says. */

@@ -51,6 +51,16 @@ static void strobe_free_libc_locks(const struct strobe_recorder* recorder) {
     for (index = 0; index < 4; index++) loader[index] = 0;
 }
 
+/* The agent's thread is not there to do it, and this thread would wait in the jump to itself for ever. The page is
+   writable, as it was in the parent. */
+static void strobe_finish_replacing(struct strobe_recorder* recorder) {
+    uint32_t index;
+    if (recorder->replaced_code == NULL) return;
+    for (index = 0; index < recorder->replacement_bytes; index++)
+        ((volatile uint8_t*)recorder->replaced_code)[index] = recorder->replacement[index];
+    recorder->replaced_code = NULL;
+}
+
 /* Whether this is the first time, and strobe_native_after_fork is to be registered. Comes before all else. */
 int strobe_native_set_libc_locks(uint64_t loader_lock, uint64_t exit_lock) {
     struct strobe_recorder* recorder = &strobe_recorder;
@@ -90,6 +100,7 @@ void strobe_native_after_fork(void) {
     struct strobe_thread_state* own;
     uint32_t index;
     strobe_free_libc_locks(recorder);
+    strobe_finish_replacing(recorder);
     if (!recorder->follows_forks) return;
     if (strobe_is_within_record(recorder)) {
         strobe_leave_child_unrecorded(recorder);

@@ -345,6 +345,28 @@ def test_jumps_across_the_end_of_a_line_are_taken_out_when_the_observer_dies(
         ends_well(process)
 
 
+@scenario
+@pytest.mark.parametrize("form", ["native", "portable"])
+def test_children_forked_while_jumps_are_taken_out_run_on(
+    manager: SessionManager, build_program: Build, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    """Nobody holds the threads: for a moment a jump across the end of a line leads to itself, and a child that is
+    forked then has the code as it is."""
+    monkeypatch.setenv("STROBE_RECORDER", form)
+    with attached_program(build_program("forks_across_lines")) as process:
+        for _ in rounds(4):
+            command = [sys.executable, "-c", OTHER, str(process.pid), str(PROGRAMS)]
+            with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
+                assert other.stdout is not None
+                session = manager.get(other.stdout.readline().strip())
+                other.kill()
+            wait_until(lambda: "frida" not in maps(process.pid), "the agent to leave", 60)
+            manager.recover()
+            manager.delete(session.id)
+        process.send_signal(signal.SIGUSR1)
+        assert process.communicate(timeout=60) == ("0 wrong\n", None)
+
+
 def test_jumps_that_were_left_are_known_to_all_later_observers(
     manager: SessionManager, build_program: Build, monkeypatch: pytest.MonkeyPatch
 ) -> None:
