@@ -533,6 +533,7 @@ int guarded_ppoll(pollfd* files, nfds_t count, const timespec* timeout, const si
 }  // namespace
 
 void end_children_with_us(const std::string& library) {
+    begin_ending_children();
     replace_import(library, "waitpid", reinterpret_cast<void*>(&guarded_waitpid));
     replace_import(library, "execve", reinterpret_cast<void*>(&execve_without_end));
     replace_import(library, "fork", reinterpret_cast<void*>(&fork_with_end));

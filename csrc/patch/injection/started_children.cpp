@@ -13,13 +13,18 @@ namespace strobe {
 
 namespace {
 
+pid_t host = 0;
+
 thread_local std::set<pid_t> forked;  // that have not stopped yet: on the thread of Frida that traces them
 
 }  // namespace
 
+void begin_ending_children() { host = getpid(); }
+
 pid_t fork_with_end() {
     const pid_t parent = getpid();
     const pid_t child = fork();
+    if (parent != host) return child;
     if (child > 0) {
         const int error = errno;
         forked.insert(child);

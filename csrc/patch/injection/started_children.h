@@ -6,6 +6,9 @@
 
 namespace strobe {
 
+// Before Frida forks: the children of this process are meant. Frida's helper is the child of one that ends at once, and
+// goes on.
+void begin_ending_children();
 // In the place of fork, in Frida: the child ends with the thread that calls this.
 pid_t fork_with_end();
 // In the place of execve, in Frida, in such a child: from here on it ends with who traces it alone. Linux clears

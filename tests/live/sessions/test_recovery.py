@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -267,6 +268,18 @@ def test_what_frida_left_for_a_killed_process_is_removed(build_program: Build, t
             else:
                 process.communicate(b"\n", TIMEOUT)
     assert list(tmp_path.glob("frida-*")) == []
+
+
+def test_fridas_helper_starts_and_ends_in_silence(build_program: Build) -> None:
+    """It is the child of a child of ours that ends at once."""
+    with tempfile.TemporaryDirectory() as folder:  # short: a socket's name is
+        environment = os.environ | {"TMPDIR": folder}
+        command = [str(STROBE), "run", "--summary", "-t", "main", "--", str(build_program("hello"))]
+        for _ in range(3):
+            result = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=TIMEOUT)
+            assert result.returncode == 0, result.stderr
+            assert "Unable to start" not in result.stderr
+            assert list(Path(folder).glob("frida-*")) == []
 
 
 def test_a_segment_of_no_session_is_removed(manager: SessionManager, launch: Launch, build_program: Build) -> None:
