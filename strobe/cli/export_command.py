@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import TextIO
 
 import click
@@ -30,4 +30,6 @@ def export(session_id: str, output: TextIO) -> None:
         except OSError as error:
             if output.name == sys.stdout.name:
                 raise  # what that means is said for all commands
+            with suppress(OSError):
+                output.close()  # else at the end, where what is left of its buffer fails once more
             raise click.ClickException(f"'{output.name}' could not be written: {error.strerror}") from error

@@ -141,3 +141,13 @@ def test_a_file_that_cannot_be_written_is_named(build_program: Callable[..., Pat
             command = [*STROBE, "export", session, *more]
             done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
         assert (done.returncode, done.stderr) == (1, said)
+
+
+def test_a_file_that_cannot_be_written_to_its_end_is_named(build_program: Callable[..., Path], tmp_path: Path) -> None:
+    """Less than the file takes, as on a disk that fills meanwhile; what is left of a buffer is no second failure."""
+    session = kept(["-t", "**", "--no-sampling"], build_program("ledger", "-O1"), "2000")
+    file = tmp_path / "trace.json"
+    limited = ["sh", "-c", 'ulimit -f 200; exec "$@"', "sh", *STROBE, "export", session, "-o", str(file)]
+    done = subprocess.run(limited, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert without_progress(done.stderr) == f"Error: '{file}' could not be written: File too large\n"
