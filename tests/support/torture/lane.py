@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import shutil
 import signal
-import subprocess
 import time
 from collections import Counter, deque
 from collections.abc import Callable
@@ -17,7 +16,7 @@ from support.torture import subject as subjects
 from support.torture.kinds import COMMON_PATTERNS, COMMON_WATCHES, LARGE_PATTERN, Built
 from support.torture.reported import EXIT_STATUS, Reported, reported
 from support.torture.subject import Subject, Window
-from support.torture.target_state import traces_of_strobe, where_it_stands
+from support.torture.target_state import traces_of_strobe, wait_while_it_works
 from support.wait import wait_until
 
 ANSWER_SECONDS = 120.0  # of any call; attaching alone may take 40
@@ -441,10 +440,9 @@ class Lane:
         """As Strobe has it, or the driver itself; {} where neither of them knows."""
         own: dict[str, Any] = {}
         if one.process is not None:
-            try:
-                status = one.process.wait(END_SECONDS)
-            except subprocess.TimeoutExpired:
-                raise AssertionError(f"{one.title} does not end:\n{where_it_stands(one.pid)}") from None
+            process = one.process
+            wait_while_it_works(lambda: process.poll() is not None, one.pid, f"the end of {one.title}")
+            status = process.returncode
             own = {"exitCode": status} if status >= 0 else {"signal": signal.Signals(-status).name}
         if one.session is None:
             return own
@@ -453,7 +451,7 @@ class Lane:
             answer = self.asked(one, limit=1)
             return answer if "ended" in answer and "note" not in answer else {}
 
-        ended: dict[str, Any] = wait_until(is_over, f"the end of {one.title}", END_SECONDS)["ended"]
+        ended: dict[str, Any] = wait_while_it_works(is_over, one.pid, f"the end of {one.title}")["ended"]
         if "reason" in ended:
             return own
         assert not own or own == ended, f"{one.title} ended with {own}, Strobe says {ended}"

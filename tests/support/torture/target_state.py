@@ -4,11 +4,14 @@ that does not end stands."""
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import shutil
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 _AGENT_THREADS = re.compile(r"gum-js-loop|gmain|gdbus|pool-frida|frida|pool-spawner")
 _MAPPING = re.compile(r"([0-9a-f]+)-([0-9a-f]+) (\S+) ([0-9a-f]+) \S+ \d+\s*(.*)")
@@ -16,6 +19,37 @@ _COMPARED = re.compile(r"/libc\.so\.6$|/plugged$")
 
 _LOOKS_APART_S = 2.0
 _STACK_SECONDS = 60
+_IDLE_SECONDS = 60.0
+_CPU_SECONDS = 30.0
+_LONGEST_SECONDS = 400.0
+_POLL_SECONDS = 0.02
+_T = TypeVar("_T")
+
+
+def wait_while_it_works(condition: Callable[[], _T | None], pid: int, what: str) -> _T:
+    """The first true value of `condition`. Fails once the process has used no CPU time for a minute, or half a minute
+    of it in all: on a loaded machine a program that records each call may get a hundredth of a CPU."""
+    begun = moved = time.monotonic()
+    first = used = _cpu_seconds(pid)
+    while True:
+        if value := condition():
+            return value
+        now = time.monotonic()
+        if (cpu := _cpu_seconds(pid)) > used:
+            used, moved = cpu, now
+        if now - moved > _IDLE_SECONDS or used - first > _CPU_SECONDS or now - begun > _LONGEST_SECONDS:
+            raise AssertionError(
+                f"{what}: not after {now - begun:.0f} s, {used - first:.1f} of CPU\n{where_it_stands(pid)}"
+            )
+        time.sleep(_POLL_SECONDS)
+
+
+def _cpu_seconds(pid: int) -> float:
+    """0 of one that is gone."""
+    with contextlib.suppress(OSError):
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return 0.0
 
 
 def where_it_stands(pid: int) -> str:
