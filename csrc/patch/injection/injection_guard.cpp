@@ -30,6 +30,7 @@
 #include "patch/injection/clock.h"
 #include "patch/injection/imports.h"
 #include "patch/injection/safe_point.h"
+#include "patch/injection/saved_state.h"
 #include "patch/injection/started_children.h"
 #include "patch/injection/way_back.h"
 #include "patch/target/process_memory.h"
@@ -47,13 +48,9 @@ struct InjectionGuard::Injection {
     bool is_start = false;     // of a program that Frida has started, and that stands: no more than that is to be done
     std::shared_ptr<const ProgramIdentity> program;  // from before Frida looks at the process
     std::atomic<int> refusal{0};
-    bool is_taken = false;              // the thread stands at a safe point
-    std::uint64_t pc = 0, stack = 0;    // of that
-    std::unique_ptr<WayBack> way_back;  // from there; where there is none, what follows is put back instead
-    std::vector<char> vectors;          // as PTRACE_GETREGSET has them
-    std::uint64_t blocked = 0;          // signals, bit n - 1 for signal n
-    bool is_blocking = false;           // nearly all of them
-    bool is_calling = false;            // the thread is about to run what Frida calls
+    std::unique_ptr<SavedState> saved;  // of the thread where it was taken, at a safe point
+    std::unique_ptr<WayBack> way_back;  // to there; none where the kill of Strobe would leave it in what Frida calls
+    bool is_calling = false;            // the thread is about to run that, without a way back
     std::uint64_t called = 0;           // what Frida has had it call last
     bool is_launched = false;           // the loader has been called
     std::mutex holding;
@@ -77,14 +74,8 @@ namespace {
 
 using Injection = InjectionGuard::Injection;
 
-constexpr std::uint64_t bit(int signal) { return std::uint64_t{1} << (signal - 1); }
-// Frida's calls end in one.
-constexpr std::uint64_t kFaults = bit(SIGSEGV) | bit(SIGBUS) | bit(SIGILL) | bit(SIGFPE) | bit(SIGTRAP) | bit(SIGSYS);
-constexpr std::uint64_t kOfLibrary = bit(32) | bit(33);  // of glibc, for pthread_cancel and setuid
-constexpr auto kLongestCall = std::chrono::milliseconds(20);
 constexpr auto kLongestStanding = std::chrono::seconds(10);  // as long as that on busy machines alone
 constexpr auto kBetweenLooks = std::chrono::milliseconds(1);
-constexpr std::size_t kMostVectors = 1 << 14;  // bytes; 11 KB with all of today's extensions
 
 std::mutex lock;
 std::map<pid_t, std::shared_ptr<Injection>> injections;  // by process
@@ -151,41 +142,10 @@ bool is_of_another_program(const Injection* injection, pid_t process, const user
     return is_attach && !injection->program->is_current();
 }
 
-void keep_vectors(Injection& injection, pid_t thread) {
-    injection.vectors.resize(kMostVectors);
-    iovec all{injection.vectors.data(), injection.vectors.size()};
-    const bool is_kept = ptrace(PTRACE_GETREGSET, thread, NT_X86_XSTATE, &all) == 0;
-    injection.vectors.resize(is_kept ? all.iov_len : 0);
-}
-
-void put_vectors_back(Injection& injection, pid_t thread) {
-    if (injection.vectors.empty()) return;
-    iovec all{injection.vectors.data(), injection.vectors.size()};
-    ptrace(PTRACE_SETREGSET, thread, NT_X86_XSTATE, &all);
-}
-
-bool set_blocked(pid_t thread, std::uint64_t signals) {
-    return ptrace(PTRACE_SETSIGMASK, thread, sizeof signals, &signals) == 0;
-}
-
-// A handler that left by siglongjmp would leave in the middle of what Frida calls. Threads that are created there take
-// no signals of the program's.
-void block_signals(Injection& injection, pid_t thread) {
-    if (injection.is_blocking) return;
-    std::uint64_t before = 0;
-    if (ptrace(PTRACE_GETSIGMASK, thread, sizeof before, &before) != 0) return;
-    injection.blocked = before;
-    injection.is_blocking = set_blocked(thread, ~(kFaults | kOfLibrary));
-}
-
-void unblock_signals(Injection& injection, pid_t thread) {
-    if (injection.is_blocking && set_blocked(thread, injection.blocked)) injection.is_blocking = false;
-}
-
 // Until a call has ended, which takes some microseconds. Frida would look a millisecond later, and if this process were
 // killed meanwhile the program would have to do with the fault that the call ends in.
 void await_stop(pid_t thread) {
-    const auto deadline = std::chrono::steady_clock::now() + kLongestCall;
+    const auto deadline = std::chrono::steady_clock::now() + WayBack::kLongestCall;
     siginfo_t stop{};
     while (waitid(P_PID, static_cast<id_t>(thread), &stop, WSTOPPED | WNOHANG | WNOWAIT | __WALL) == 0 &&
            stop.si_pid == 0 && std::chrono::steady_clock::now() < deadline) {
@@ -197,7 +157,9 @@ int reach(Injection& injection, pid_t thread) {
     try {
         const int error = injection.limit.count() > 0 ? reach_safe_point(thread, injection.limit) : 0;
         if (error != 0) return error;
-        injection.way_back = WayBack::from_here(thread);
+        injection.saved = SavedState::of(thread);
+        if (!injection.saved) return ESRCH;
+        injection.way_back = WayBack::to(*injection.saved);
         const bool calls_functions = injection.limit.count() > 0 && injection.way_back;
         return calls_functions ? asks_for_clock(thread, *injection.way_back) : 0;  // Frida's threads inherit that
     } catch (const std::system_error&) {
@@ -205,15 +167,17 @@ int reach(Injection& injection, pid_t thread) {
     }
 }
 
-// There is none from a function of a kind that is not known.
-void give_up_way_back(Injection& injection, pid_t thread) {
-    injection.way_back.reset();
-    keep_vectors(injection, thread);
-}
-
 long go_on(WayBack& way_back, void* signal) {
     const long result = way_back.go_on(reinterpret_cast<std::uintptr_t>(signal));
     if (result == 0) way_back.await_end();
+    return result;
+}
+
+// All is as it was when the thread was taken, with a way back or without; it stands at no fault any more.
+long restore(Injection& injection, pid_t thread) {
+    if (injection.way_back) return injection.way_back->restore();
+    const long result = injection.saved->put_back();
+    if (result == 0) stand_still(thread);
     return result;
 }
 
@@ -225,6 +189,11 @@ user_regs_struct* registers_in(enum __ptrace_request request, const void* addres
     return place.iov_len < sizeof(user_regs_struct) ? nullptr : static_cast<user_regs_struct*>(place.iov_base);
 }
 
+void forget_state(Injection& injection) {
+    injection.way_back.reset();
+    injection.saved.reset();
+}
+
 // Whether the thread is Frida's from here on.
 bool take(Injection& injection, pid_t thread) {
     if (const int before = injection.refusal; before != 0) {  // Frida asks once more, in another way
@@ -232,12 +201,11 @@ bool take(Injection& injection, pid_t thread) {
         return false;
     }
     if (const int error = reach(injection, thread); error != 0) {
+        forget_state(injection);
         injection.refusal = error;
         errno = error;
         return false;
     }
-    if (!injection.way_back) keep_vectors(injection, thread);
-    injection.is_taken = true;
     return true;
 }
 
@@ -381,9 +349,10 @@ long guarded(Injection& injection, enum __ptrace_request request, pid_t thread, 
     const bool reads = request == PTRACE_GETREGS || request == PTRACE_GETREGSET;
     const bool writes = request == PTRACE_SETREGS || request == PTRACE_SETREGSET;
     user_regs_struct* const registers = reads || writes ? registers_in(request, address, data) : nullptr;
-    const bool is_first = reads && registers != nullptr && !injection.is_taken;
-    const bool is_end =
-        writes && registers != nullptr && registers->rip == injection.pc && registers->rsp == injection.stack;
+    const bool is_first = reads && registers != nullptr && !injection.saved;
+    const bool is_end = writes && registers != nullptr && injection.saved &&
+                        registers->rip == injection.saved->registers().rip &&
+                        registers->rsp == injection.saved->registers().rsp;
     const bool is_call = writes && registers != nullptr && !is_end;
     if (injection.is_start) {
         const bool is_refused = is_call && !injection.is_launched && removes_loader(injection, thread, *registers);
@@ -398,35 +367,26 @@ long guarded(Injection& injection, enum __ptrace_request request, pid_t thread, 
         errno = EBUSY;
         return -1;
     }
-    if (is_call && injection.way_back && !injection.way_back->depart(*registers)) give_up_way_back(injection, thread);
-    if (injection.way_back && injection.way_back->is_away()) {
-        WayBack& way_back = *injection.way_back;
-        const bool is_answered = is_call || (reads && registers != nullptr && way_back.returned() != nullptr);
-        if (is_answered && reads) *registers = *way_back.returned();
-        if (is_end || is_answered || request == PTRACE_CONT) {
-            const long result = is_answered ? 0 : is_end ? way_back.restore() : go_on(way_back, data);
-            if (result == 0) errno = 0;  // by which Frida judges
-            return result;
-        }
+    // there is none from a function of a kind that is not known
+    if (is_call && injection.way_back && !injection.way_back->depart(*registers)) injection.way_back.reset();
+    WayBack* const way_back = injection.way_back && injection.way_back->is_away() ? injection.way_back.get() : nullptr;
+    const bool is_answered = way_back != nullptr && reads && registers != nullptr && way_back->returned() != nullptr;
+    if (is_answered) *registers = *way_back->returned();
+    if (is_end || is_answered || (way_back != nullptr && (is_call || request == PTRACE_CONT))) {
+        const long result = is_end ? restore(injection, thread) : request == PTRACE_CONT ? go_on(*way_back, data) : 0;
+        if (result == 0) errno = 0;  // by which Frida judges
+        return result;
     }
-    if (is_call) block_signals(injection, thread);
+    if (is_call && injection.saved) injection.saved->block_signals();
     user_regs_struct running{};
     if (is_first && ptrace(PTRACE_GETREGS, thread, nullptr, &running) == 0 && !take(injection, thread)) return -1;
     errno = 0;
     const long result = passed_on(request, thread, address, data);
     const int error = errno;
-    if (is_first && injection.is_taken && result == 0) {
-        injection.pc = registers->rip;
-        injection.stack = registers->rsp;
-    }
     if (writes && registers != nullptr) injection.is_calling = is_call && result == 0;
     if (request == PTRACE_CONT && result == 0 && std::exchange(injection.is_calling, false)) await_stop(thread);
-    if (is_end && result == 0) {
-        put_vectors_back(injection, thread);
-        unblock_signals(injection, thread);
-        stand_still(thread);  // it stands at the fault that ends Frida's calls
-    }
     if (request == PTRACE_SEIZE && result != 0) injection.refusal = error;
+    if (request == PTRACE_SEIZE && result == 0) forget_state(injection);  // it has run since it was taken before
     // Frida would go another way in, by a jump that it writes over code of the program
     errno = request == PTRACE_SEIZE && error == EPERM ? EACCES : error;
     return result;
@@ -450,7 +410,7 @@ void* signal_on_its_way(pid_t thread) {
     if (ptrace(PTRACE_GETSIGINFO, thread, nullptr, &stop) != 0 || stop.si_code >> 8 == PTRACE_EVENT_STOP)
         return nullptr;
     const auto number = static_cast<std::uintptr_t>(stop.si_signo);
-    return (bit(stop.si_signo) & kFaults) != 0 ? nullptr : reinterpret_cast<void*>(number);
+    return is_fault(stop.si_signo) ? nullptr : reinterpret_cast<void*>(number);
 }
 
 // What Frida asks of a thread it asks on the one that traces that.

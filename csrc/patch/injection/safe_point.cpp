@@ -388,9 +388,9 @@ int reach_safe_point(pid_t thread, std::chrono::milliseconds limit) { return Wal
 
 void clear_breakpoints(pid_t thread) { set_debug_register(thread, kControl, 0); }
 
-bool stand_still(pid_t thread) {
+bool stand_still(pid_t thread, int signal) {
     ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr);
-    if (ptrace(PTRACE_CONT, thread, nullptr, nullptr) != 0) return false;
+    if (ptrace(PTRACE_CONT, thread, nullptr, signal) != 0) return false;
     const auto deadline = Clock::now() + kLongestStop;
     auto next_look = Clock::now() + kBetweenLooks;
     while (Clock::now() < deadline) {
@@ -421,7 +421,7 @@ int reach_safe_point(pid_t, std::chrono::milliseconds) { return 0; }
 
 void clear_breakpoints(pid_t) {}
 
-bool stand_still(pid_t) { return true; }
+bool stand_still(pid_t, int) { return true; }
 
 }  // namespace strobe
 

@@ -20,7 +20,8 @@ int reach_safe_point(pid_t thread, std::chrono::milliseconds limit);
 void clear_breakpoints(pid_t thread);
 
 // From a stop with a signal, which is dropped, into one without: if this process ended, the signal would be delivered.
-// The thread runs nothing of its own meanwhile. False where it is gone.
-bool stand_still(pid_t thread);
+// The thread runs nothing of its own meanwhile. `signal` is delivered on the way; its handler has not begun then.
+// False where the thread is gone, or does not come to such a stop within 20 s.
+bool stand_still(pid_t thread, int signal = 0);
 
 }  // namespace strobe

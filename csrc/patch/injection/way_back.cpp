@@ -3,11 +3,9 @@
 #ifdef __x86_64__
 
 #include <cpuid.h>
-#include <elf.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -34,13 +32,8 @@ namespace strobe {
 
 namespace {
 
-constexpr std::uint64_t bit(int signal) { return std::uint64_t{1} << (signal - 1); }
-constexpr std::uint64_t kFaults = bit(SIGSEGV) | bit(SIGBUS) | bit(SIGILL) | bit(SIGFPE) | bit(SIGTRAP) | bit(SIGSYS);
-constexpr std::uint64_t kOfLibrary = bit(32) | bit(33);  // of glibc, for pthread_cancel and setuid
-constexpr auto kLongestCall = std::chrono::milliseconds(20);
 constexpr auto kLongestOwnCall = std::chrono::seconds(20);  // it has only to be given a processor
 constexpr auto kBetweenLooks = std::chrono::milliseconds(2);
-constexpr std::size_t kMostVectors = 1 << 14;  // bytes; 11 KB with all of today's extensions
 
 // struct rt_sigframe of x86-64 (arch/x86/include/asm/sigframe.h), in words from where rt_sigreturn's caller was called.
 enum Word : std::size_t {
@@ -98,15 +91,12 @@ constexpr int kStopped = 0x7f;                                                 /
 constexpr int kSystemCallStop = (SIGTRAP | 0x80) << 8 | kStopped;
 constexpr int kSyscallBytes = 2;
 constexpr std::int64_t kRestarts[] = {-512, -513, -514, -516};  // linux/errno.h
+constexpr std::int64_t kLastError = -4095;                      // of what a system call returns; the first is -1
 
 // mov [rip + 9], rax (the word behind); mov eax, 15; syscall
 constexpr std::array<unsigned char, 16> kKeeper{0x48, 0x89, 0x05, 0x09, 0, 0, 0, 0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05};
 constexpr std::uint64_t kKept = kKeeper.size();
 constexpr std::uint64_t kOwnStack = 1 << 16;  // at the end of the memory that Frida maps
-
-bool set_blocked(pid_t thread, std::uint64_t signals) {
-    return ptrace(PTRACE_SETSIGMASK, thread, sizeof signals, &signals) == 0;
-}
 
 // Of the state that a thread has whether or not it uses it: the kernel takes no more from a signal's frame.
 std::size_t bytes_of_state(const std::vector<char>& vectors) {
@@ -166,18 +156,11 @@ std::array<std::uint64_t, kWords> frame_words(const user_regs_struct& own, std::
 
 }  // namespace
 
-std::unique_ptr<WayBack> WayBack::from_here(pid_t thread) {
-    std::unique_ptr<WayBack> way(new WayBack(thread));
-    if (ptrace(PTRACE_GETREGS, thread, nullptr, &way->own_) != 0 ||
-        ptrace(PTRACE_GETSIGMASK, thread, sizeof way->blocked_, &way->blocked_) != 0) {
-        return nullptr;
-    }
-    way->vectors_.resize(kMostVectors);
-    iovec all{way->vectors_.data(), way->vectors_.size()};
-    if (ptrace(PTRACE_GETREGSET, thread, NT_X86_XSTATE, &all) != 0 || all.iov_len < kLeast) return nullptr;
-    way->vectors_.resize(all.iov_len);
+std::unique_ptr<WayBack> WayBack::to(SavedState& saved) {
+    if (saved.vectors().size() < kLeast) return nullptr;
+    std::unique_ptr<WayBack> way(new WayBack(saved));
     __ptrace_syscall_info call{};
-    if (ptrace(PTRACE_GET_SYSCALL_INFO, thread, sizeof call, &call) <= 0) return nullptr;
+    if (ptrace(PTRACE_GET_SYSCALL_INFO, saved.thread(), sizeof call, &call) <= 0) return nullptr;
     try {
         return way->is_on_own_stack() && way->find_library() ? std::move(way) : nullptr;
     } catch (const std::system_error&) {
@@ -191,7 +174,7 @@ bool WayBack::is_on_own_stack() const {
     for (std::string line; std::getline(file, line);) {
         std::uint64_t start = 0, end = 0;
         if (line.ends_with("[stack]") && std::sscanf(line.c_str(), "%lx-%lx", &start, &end) == 2)
-            return own_.rsp >= start && own_.rsp < end;
+            return saved_.registers().rsp >= start && saved_.registers().rsp < end;
     }
     return false;
 }
@@ -249,13 +232,14 @@ std::uint64_t WayBack::restorer_for(const user_regs_struct& call) {
 bool WayBack::write_frame(std::uint64_t stack) {
     const std::uint64_t restorer = restorer_for(called_);
     if (restorer == 0) return false;
-    const std::size_t bytes = bytes_of_state(vectors_);
+    const std::size_t bytes = bytes_of_state(saved_.vectors());
     const std::uint64_t floats = (stack - kAlignment - bytes - sizeof kMagic2) & ~(kAlignment - 1);
     frame_ = ((floats - kWords * sizeof(std::uint64_t)) & ~std::uint64_t{15}) - sizeof(std::uint64_t);
-    std::array<std::uint64_t, kWords> words = frame_words(going_on(own_), blocked_);
+    std::array<std::uint64_t, kWords> words = frame_words(going_on(saved_.registers()), saved_.blocked());
     words[kReturn] = restorer;
     words[kFloats] = floats;
-    std::vector<char> state(vectors_.begin(), vectors_.begin() + static_cast<std::ptrdiff_t>(bytes));
+    const auto vectors = saved_.vectors().begin();
+    std::vector<char> state(vectors, vectors + static_cast<std::ptrdiff_t>(bytes));
     Software software{
         kMagic1, static_cast<std::uint32_t>(bytes + sizeof kMagic2), 0, static_cast<std::uint32_t>(bytes), {}};
     std::memcpy(&software.features, state.data() + kSoftware, sizeof software.features);
@@ -270,7 +254,7 @@ bool WayBack::write_frame(std::uint64_t stack) {
 
 // About to come back.
 user_regs_struct WayBack::at_restorer() const {
-    user_regs_struct registers = own_;
+    user_regs_struct registers = saved_.registers();
     registers.rip = restorer_;
     registers.rsp = frame_ + sizeof(std::uint64_t);
     registers.orig_rax = kNoCall;
@@ -293,7 +277,7 @@ bool WayBack::depart(const user_regs_struct& call) {
     user_regs_struct registers = at_restorer();
     if (ptrace(PTRACE_SETREGS, thread_, nullptr, &registers) != 0) return false;
     is_away_ = true;
-    if (!is_quiet_) is_quiet_ = set_blocked(thread_, ~(kFaults | kOfLibrary));
+    saved_.block_signals();
     registers = call;
     registers.rsp = frame_;
     return ptrace(PTRACE_SETREGS, thread_, nullptr, &registers) == 0;
@@ -350,7 +334,9 @@ void WayBack::arrive() {
     returned_ = registers;
     returned_.rip = return_address_;
     returned_.rsp = called_.rsp + sizeof(std::uint64_t);
-    returned_.rax = static_cast<std::uint64_t>(last_result_);
+    // the functions of the C library return -1 for each error, mmap too (MAP_FAILED)
+    const bool is_error = last_result_ < 0 && last_result_ >= kLastError;
+    returned_.rax = static_cast<std::uint64_t>(is_error ? -1 : last_result_);
     if (keeper_ != 0) ProcessMemory(thread_).read(keeper_ + kKept, &returned_.rax, sizeof returned_.rax);
     const bool is_map = (called_.rdx & (PROT_WRITE | PROT_EXEC)) == (PROT_WRITE | PROT_EXEC) && called_.rdi == 0;
     if (keeper_ == 0 && is_map && last_result_ > 0) {
@@ -363,10 +349,7 @@ void WayBack::arrive() {
 }
 
 long WayBack::put_back() {
-    iovec all{vectors_.data(), vectors_.size()};
-    ptrace(PTRACE_SETREGSET, thread_, NT_X86_XSTATE, &all);
-    if (is_quiet_ && set_blocked(thread_, blocked_)) is_quiet_ = false;
-    const long result = ptrace(PTRACE_SETREGS, thread_, nullptr, &own_);
+    const long result = saved_.put_back();
     if (result == 0) is_away_ = is_back_ = false;
     return result;
 }
@@ -378,24 +361,21 @@ long WayBack::restore() {
     return result;
 }
 
-std::uint64_t WayBack::scratch() const { return (own_.rsp - kRedZone - kScratch) & ~std::uint64_t{15}; }
+std::uint64_t WayBack::scratch() const { return (saved_.registers().rsp - kRedZone - kScratch) & ~std::uint64_t{15}; }
 
 // A signal has come that is not blocked, as SIGSTOP.
 int WayBack::give_way(int signal) {
     if (put_back() != 0) return -ESRCH;
     if (signal >= NSIG) return -EBUSY;  // the whole program has been stopped, or is another one
-    ptrace(PTRACE_INTERRUPT, thread_, nullptr, nullptr);
-    if (ptrace(PTRACE_CONT, thread_, nullptr, signal) != 0) return -ESRCH;
-    siginfo_t stop{};
-    if (waitid(P_PID, static_cast<id_t>(thread_), &stop, WSTOPPED | __WALL) != 0) return -ESRCH;
-    return stop.si_status == (PTRACE_EVENT_STOP << 8 | SIGTRAP) ? -ETIMEDOUT : -EBUSY;
+    if (!stand_still(thread_, signal)) return -ESRCH;
+    return WSTOPSIG(status_of_stop(thread_)) == SIGTRAP ? -ETIMEDOUT : -EBUSY;
 }
 
 std::int64_t WayBack::call_prctl(std::uint64_t option, std::uint64_t argument) {
     const ProcessMemory memory(thread_);
     const std::optional<Export> function = Exports(memory, library_).find("prctl");
     if (!function) return -ENOSYS;
-    user_regs_struct registers = own_;
+    user_regs_struct registers = saved_.registers();
     registers.rip = function->address;
     registers.rdi = option;
     registers.rsi = argument;

@@ -4,9 +4,11 @@
 #include <sys/types.h>
 #include <sys/user.h>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
-#include <vector>
+
+#include "patch/injection/saved_state.h"
 
 namespace strobe {
 
@@ -15,11 +17,16 @@ namespace strobe {
 // signals are blocked. The tracer sees that call coming and has it not made; where there is no tracer any more the
 // kernel makes it. At every moment from `depart` to `restore` the thread may be let go of.
 // There is none before Linux 5.3, which does not tell what call a thread is about to make, in programs without a usual
-// C library, and where the main thread does not stand on its own stack. x86-64 alone.
+// C library, and where the main thread does not stand on its own stack. The thread is traced with
+// PTRACE_O_TRACESYSGOOD, as Frida does: without it the kernel does not tell of that call. x86-64 alone.
 class WayBack {
   public:
-    // The thread stands in a ptrace stop without a signal. nullptr where there is no way back.
-    static std::unique_ptr<WayBack> from_here(pid_t thread);
+    // As long as the end of a function is waited for, which takes some microseconds.
+    static constexpr auto kLongestCall = std::chrono::milliseconds(20);
+
+    // The thread stands in a ptrace stop without a signal, in which `saved` was made, which outlives this. nullptr
+    // where there is no way back.
+    static std::unique_ptr<WayBack> to(SavedState& saved);
 
     // Everything is to be as `call` says, but for the stack pointer, at which there is a return address, and for
     // signals: none is delivered, but for faults and those of the C library. False where there is no way back from
@@ -27,8 +34,7 @@ class WayBack {
     bool depart(const user_regs_struct& call);
     // As PTRACE_CONT, after `depart`.
     long go_on(std::uintptr_t signal);
-    // Waits for the function's end, which takes some microseconds, 20 ms at most: if this process were killed later
-    // the program would have to wait as long for itself.
+    // Waits for the function's end, `kLongestCall` at most.
     void await_end();
     // The thread was found in this stop, as waitpid has it. Gives the stop that its tracer is to be told of: one for
     // SIGSEGV where the function has returned, as if there were nothing at its return address; 0: it goes on.
@@ -51,7 +57,7 @@ class WayBack {
     std::uint64_t scratch() const;
 
   private:
-    explicit WayBack(pid_t thread) : thread_(thread) {}
+    explicit WayBack(SavedState& saved) : saved_(saved), thread_(saved.thread()) {}
     bool find_library();
     bool is_on_own_stack() const;
     bool write_frame(std::uint64_t stack);
@@ -62,10 +68,8 @@ class WayBack {
     long put_back();
     int give_way(int signal);
 
+    SavedState& saved_;
     pid_t thread_;
-    user_regs_struct own_{};                     // as they were
-    std::vector<char> vectors_;                  // as well, as PTRACE_GETREGSET has them
-    std::uint64_t blocked_ = 0;                  // as well: signals, bit n - 1 for signal n
     std::uint64_t library_ = 0;                  // where the C library begins
     std::uint64_t restorer_ = 0;                 // its `mov rax, 15; syscall`
     std::uint64_t memory_ = 0, memory_end_ = 0;  // what the last call of mmap gave, if it can be written and executed
@@ -76,7 +80,7 @@ class WayBack {
     std::int64_t last_result_ = 0;      // of a system call
     user_regs_struct returned_{};
     int found_ = 0;
-    bool is_away_ = false, is_back_ = false, is_quiet_ = false;
+    bool is_away_ = false, is_back_ = false;
 };
 
 }  // namespace strobe
