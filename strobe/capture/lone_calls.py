@@ -41,6 +41,7 @@ def follow_lone_calls(
             if call and not (_needs_to_be_alone(pid, call, argument) and leave(_name(call))):
                 _let_go_on(memory, control)
         left.wait()  # a call may have come before it was, whoever asked the agent to leave
+        _clear(memory, control, "lone_waits")  # as end_lone_calls, which could not open the memory of such a program
         for _ in range(_LAST_LOOKS):
             if _waiting(memory, control)[0]:
                 _let_go_on(memory, control)

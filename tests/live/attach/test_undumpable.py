@@ -47,6 +47,22 @@ with strobe.launch([sys.argv[1]], home=sys.argv[2]) as program:
 print(json.dumps(told))
 """
 
+LONE = """
+import sys, time
+import strobe
+
+with strobe.launch([sys.argv[1], "undumpable"], home=sys.argv[2], stdin="\\n\\n") as program:
+    for _ in range(6000):
+        if "unshare:" in program.stdout:
+            break
+        time.sleep(0.01)
+    for _ in range(1500):  # a call waits 30 s for who does not come
+        if "beside a thread:" in program.stdout:
+            break
+        time.sleep(0.01)
+    print(program.stdout)
+"""
+
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
@@ -60,17 +76,7 @@ def folder() -> Iterator[Path]:
 
 def test_what_the_system_refuses_the_agent_reads(build_program: Callable[..., Path], folder: Path) -> None:
     program = shutil.copy(build_program("undumpable", "-O0"), folder / "undumpable")
-    nobody = [f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
-    unprivileged = [require("setpriv"), *nobody] if os.geteuid() == 0 else []
-    environment = os.environ | {"HOME": str(folder)}
-
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [*unprivileged, sys.executable, *arguments]
-        return subprocess.run(command, capture_output=True, text=True, timeout=90, cwd=folder, env=environment)
-
-    if run("-c", "import strobe, frida").returncode != 0:
-        lack("another user cannot run Strobe from here")
-    told = run("-c", SCRIPT, str(program), str(folder / "home"))
+    told = _run_unprivileged(folder, SCRIPT, str(program), str(folder / "home"))
     assert told.returncode == 0, told.stderr
     assert json.loads(told.stdout) == {
         "maps": "refused",
@@ -84,3 +90,27 @@ def test_what_the_system_refuses_the_agent_reads(build_program: Callable[..., Pa
         "gNope": "Variable 'gNope' not found in debug symbols.",
         "refused": True,
     }
+
+
+def test_a_call_that_waited_for_the_agents_end_does_not_wait_any_more(
+    build_program: Callable[..., Path], folder: Path
+) -> None:
+    """What it waits for is written by the descriptor of its memory that was opened when that was permitted."""
+    program = shutil.copy(build_program("enters_namespaces"), folder / "enters_namespaces")
+    told = _run_unprivileged(folder, LONE, str(program), str(folder / "home"))
+    assert told.returncode == 0, told.stderr
+    assert told.stdout.splitlines()[:3] == ["ready 2", "unshare: 0 ", "beside a thread: -1 Invalid argument"]
+
+
+def _run_unprivileged(folder: Path, script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    nobody = [f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+    unprivileged = [require("setpriv"), *nobody] if os.geteuid() == 0 else []
+    environment = os.environ | {"HOME": str(folder)}
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [*unprivileged, sys.executable, *arguments]
+        return subprocess.run(command, capture_output=True, text=True, timeout=90, cwd=folder, env=environment)
+
+    if run("-c", "import strobe, frida").returncode != 0:
+        lack("another user cannot run Strobe from here")
+    return run("-c", script, *arguments)
