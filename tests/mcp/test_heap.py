@@ -18,6 +18,7 @@ import strobe
 ROOT = str(Path(__file__).parents[1] / "programs")
 WAIT = {"until": "exit", "timeoutMs": 40000}
 MOST_BYTES = 8192
+ELEMENTS = 900  # at least, of grows_vector
 Build = Callable[..., Path]
 LEVELS = pytest.mark.parametrize("level", ["-O0", "-O1"])
 
@@ -51,6 +52,14 @@ def test_placement_new_allocates_nothing(wire: Wire, build_program: Build, level
     launched = wire.good("debug_launch", command=str(program), projectRoot=ROOT, trace=["@heap"], wait=WAIT)
     heap = wire.good("debug_query", sessionId=launched["sessionId"], heap={"top": 5})
     assert "grows_vector.cpp" not in json.dumps(heap), heap
+
+
+def test_placement_new_that_is_traced_allocates_nothing(build_program: Build) -> None:
+    program = build_program("grows_vector", "-O0")
+    with strobe.launch([program], trace=["@heap", "operator new"]) as run:
+        run.wait(timeout=30)
+        assert len(run.calls("operator new")) > ELEMENTS  # of which those of the system's libraries are 11
+        assert run.heap().blocks < ELEMENTS
 
 
 @LEVELS

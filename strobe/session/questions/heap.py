@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from strobe.dataclass import dataclass, field
 from strobe.model import Event, EventFilter, TextMatch
 from strobe.session.session import Session
-from strobe.symbols.select.allocators import ALLOCATORS
+from strobe.symbols.select.allocators import ALLOCATORS, OPERATOR
 
 _PAGE = 10_000
 SIZES = {"malloc": (0,), "calloc": (0, 1), "realloc": (1,), "reallocarray": (1, 2), "aligned_alloc": (1,)} | {
@@ -28,7 +28,7 @@ MOVES = ("realloc", "reallocarray")
 FREES = ("free", "cfree", "operator delete")
 _NEVER = 2**63  # ns
 UNKNOWN_PLACE = "posix_memalign"  # which writes the address to memory
-_OPERATOR = re.compile(r"_Z(n|d)[wla]")
+_ANY_OPERATOR = re.compile(r"_Z[nd][wla]")
 _LIBRARY = re.compile(r"(?:[\w ]+[ *&])?(?:std|__gnu_cxx)::|operator (?:new|delete)|_?_?libc_")
 Stack = tuple[str, ...]
 
@@ -301,11 +301,12 @@ def _kind(event: Event) -> str:
 
 
 def heap_kind(name: str, raw_name: str | None) -> str:
-    """The function, of operators without their form: a key of SIZES, or one of FREES, if it gives or takes memory."""
-    found = _OPERATOR.match(raw_name or "")
-    if found is None:
-        return name
-    return "operator new" if found[1] == "n" else "operator delete"
+    """The function, of operators without their form: a key of SIZES, or one of FREES, if it gives or takes memory. Of
+    those that are given the place the raw name."""
+    found = OPERATOR.match(raw_name or "")
+    if found is not None:
+        return "operator new" if found["new"] else "operator delete"
+    return raw_name if raw_name is not None and _ANY_OPERATOR.match(raw_name) else name
 
 
 def _number(event: Event, index: int) -> int | None:

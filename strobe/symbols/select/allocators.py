@@ -14,7 +14,7 @@ ALLOCATORS = frozenset(
     ["malloc", "calloc", "realloc", "reallocarray", "free", "cfree", "aligned_alloc", "posix_memalign", "memalign"]
 ) | {"valloc", "pvalloc"}
 # new, new[], delete, delete[] that may be replaced; none of a class, nor those that are given the place
-_OPERATOR = re.compile(r"_Z(?:n[wa]m|d[la]Pvm?)(?:St11align_val_t)?(?:RKSt9nothrow_t)?(?:@.*)?\Z")
+OPERATOR = re.compile(r"_Z(?:(?P<new>n[wa]m)|d[la]Pvm?)(?:St11align_val_t)?(?:RKSt9nothrow_t)?(?:@.*)?\Z")
 _LOADER = re.compile(r"ld(?:-linux[\w-]*|-musl[\w-]*)?[-.\d]*\.so")
 
 
@@ -53,4 +53,4 @@ def is_allocator(function: FunctionSymbol, *, is_system: bool) -> bool:
     names = {function.name, function.raw_name}
     if names & ALLOCATORS:
         return function.exported or not is_system
-    return not is_system and _OPERATOR.match(function.raw_name) is not None
+    return not is_system and OPERATOR.match(function.raw_name) is not None
