@@ -92,7 +92,7 @@ def _log_to(path: Path) -> None:
     """Warnings of this process go to the log, where there is a home for it, and not to the terminal."""
     logging.raiseExceptions = False  # a full disk
     handler: logging.Handler = logging.NullHandler()
-    if path.parent.is_dir():
+    if os.path.isdir(path.parent):  # noqa: PTH112 - False, and no error, where the home cannot be looked at
         handler = _Log(path, delay=True, errors="replace")
         handler.setFormatter(logging.Formatter("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))
         handler.setLevel(logging.WARNING)

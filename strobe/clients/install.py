@@ -51,8 +51,13 @@ def found(clients: Mapping[str, Client], home: Path) -> list[Client]:
     return [
         client
         for client in clients.values()
-        if any(client.below(home, mark).is_dir() or shutil.which(mark) is not None for mark in client.found_by)
+        if any(_is_folder(client.below(home, mark)) or shutil.which(mark) is not None for mark in client.found_by)
     ]
+
+
+def _is_folder(path: Path) -> bool:
+    """Also where it cannot be looked at, as below the home of another user: `Path.is_dir` raises there."""
+    return os.path.isdir(path)  # noqa: PTH112
 
 
 def entry_in(client: Client, file: Path) -> dict[str, Any] | None:

@@ -44,3 +44,10 @@ def test_a_limit_is_told_with_what_to_do(tmp_path: Path) -> None:
     recording = found["record a program"]
     assert (recording["state"], status) == ("no", 1)
     assert recording["said"].startswith("The limit of open files") and "ulimit -n" in recording["hint"]
+
+
+def test_a_home_that_cannot_be_looked_at(tmp_path: Path) -> None:
+    """Agents that have their settings there are not found, and the rest is tried."""
+    found, status = told(home=tmp_path / ("long" * 100))
+    assert (found["home"]["state"], status) == ("no", 1)
+    assert "File name too long" in found["home"]["said"]

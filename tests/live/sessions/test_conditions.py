@@ -198,6 +198,13 @@ def test_a_home_of_another_user(run: Run, strobe_home: Path) -> None:
             os.chown(path, 0, 0)
 
 
+def test_a_home_that_cannot_be_looked_at(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor can one below a folder of another user, as HOME is after `sudo -u`."""
+    monkeypatch.setenv("STROBE_HOME", str(tmp_path / ("long" * 100)))
+    for command, outcome in outcomes(run):
+        check(command, outcome)
+
+
 @pytest.mark.parametrize("command", ["run", "query", "sessions", "symbols", "demo"])
 def test_ctrl_c_at_any_moment(command: str, session: str, build_program: Callable[..., Path], tmp_path: Path) -> None:
     """From the first line of Strobe's own on: before it, Python speaks for itself."""
