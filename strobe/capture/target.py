@@ -160,8 +160,8 @@ class Target:
         check_room(pid)
         check_owner(pid)
         wait_until_attachable(pid)
-        target = Target(pid, True, segment_path, events)
         try:
+            target = Target(pid, True, segment_path, events)
             target._begin(ROUTER.device())
         except _SILENT as error:
             raise failure("agent_silent", pid=pid, reason=error) from error

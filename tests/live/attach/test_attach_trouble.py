@@ -20,6 +20,7 @@ from support.sessions import Build, totals
 from support.short_form import short
 from support.wait import wait_until
 
+from strobe.capture.attachable import wait_until_attachable
 from strobe.errors import Code, StrobeError
 from strobe.model import LaunchSpec, TraceRequest
 from strobe.session import Session, SessionManager
@@ -135,6 +136,26 @@ def test_one_that_is_killed_meanwhile_is_gone(manager: SessionManager, build_pro
             finally:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(shell.pid, signal.SIGKILL)
+
+
+def test_one_that_ends_right_before_it_is_opened(
+    manager: SessionManager, build_program: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process = subprocess.Popen([build_program("steady")], stdout=subprocess.PIPE)
+    try:
+        assert process.stdout is not None and process.stdout.readline() == b"ready\n"
+
+        def end(pid: int) -> None:
+            wait_until_attachable(pid)
+            process.kill()
+            process.wait(30)
+
+        monkeypatch.setattr("strobe.capture.target.wait_until_attachable", end)
+        with pytest.raises(StrobeError, match="No process has the id") as caught:
+            manager.launch(LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), TraceRequest(["*"]))
+        assert caught.value.code == Code.ATTACH_FAILED
+    finally:
+        processes.end(process)
 
 
 def test_a_library_was_truncated_while_it_is_mapped(
