@@ -134,10 +134,18 @@ def process_start_time(pid: int) -> int | None:
 
 @functools.cache
 def _boot_offset_ticks() -> int:
-    """By how much the time since boot is ahead in this process's time namespace (time_namespaces(7))."""
+    """By how much the time since boot is ahead in this process's time namespace (time_namespaces(7)); 0 where that
+    cannot be known.
+
+    The file tells of the namespace for a process's children: another one after unshare, with exec where Linux does not
+    enter it then, as older ones.
+    """
     try:
-        lines = Path("/proc/self/timens_offsets").read_text().splitlines()
-    except OSError:  # a kernel without them
+        own = os.readlink("/proc/self/ns/time")  # noqa: PTH115 - a name that is no path
+        among = ("self", str(os.getppid()))
+        giver = next(one for one in among if os.readlink(f"/proc/{one}/ns/time_for_children") == own)  # noqa: PTH115
+        lines = Path(f"/proc/{giver}/timens_offsets").read_text().splitlines()
+    except (OSError, StopIteration):  # a kernel without them
         return 0
     seconds, ns = next((map(int, line.split()[1:]) for line in lines if line.startswith("boottime")), (0, 0))
     return (seconds * 1_000_000_000 + ns) * os.sysconf("SC_CLK_TCK") // 1_000_000_000

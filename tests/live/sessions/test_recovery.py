@@ -106,6 +106,26 @@ def test_the_daemon_notices_while_it_runs(
     os.kill(pid, signal.SIGKILL)
 
 
+UNSHARES = """
+import ctypes, os
+from pathlib import Path
+CLONE_NEWTIME, NOT_PERMITTED = 0x80, 3
+if ctypes.CDLL(None).unshare(CLONE_NEWTIME) != 0:
+    raise SystemExit(NOT_PERMITTED)
+Path("/proc/self/timens_offsets").write_text("boottime 100000 0")
+from strobe.timeline.owners import process_start_time
+print(process_start_time(os.getppid()))
+"""
+
+
+def test_a_time_namespace_for_children_is_not_the_own_one() -> None:
+    """Of `unshare --time` with a Linux that does not enter it at exec."""
+    result = subprocess.run([sys.executable, "-c", UNSHARES], capture_output=True, text=True, timeout=TIMEOUT)
+    if result.returncode == 3:
+        pytest.skip("no time namespace may be made here")
+    assert result.stdout == f"{process_start_time(os.getpid())}\n", result.stderr
+
+
 @pytest.mark.parametrize("elsewhere", [namespaces.inside, namespaces.in_another_time])
 def test_a_command_in_another_namespace_sees_that_a_session_runs(
     launch: Launch, build_program: Build, strobe_home: Path, elsewhere: Callable[..., list[str | Path]]
