@@ -167,11 +167,13 @@ class Window:
 
 def call_spans(
     segment: Segment, functions: bytes, held: bytes | None, by_exit: bool, until: int, whole: bool
-) -> tuple[bytes, int, int, int, int]:
+) -> tuple[bytes, int, int, int, int, bytes]:
     """When calls of these functions (u32 ids) ran. `held`: u64 numbers of the entries, or with `by_exit` returns, of
     those that are asked for, ascending; None: all. `whole`: with their own entries and returns. Gives rows of three
     u64, thread index << 32 | tid, first and last event number, ascending; then how many calls, and of how many the
-    entry was evicted, there was no return where that has to say it, and no return could be recorded."""
+    entry was evicted, there was no return where that has to say it, and no return could be recorded; then rows of three
+    u64 for each call without a return: the thread, the entry's number, and 0 where it is open at the end, 1 where
+    something else came behind it, 2 where its return could not be recorded."""
 
 class Sieve:
     """Looks for the events of a segment, as it is now, for which a condition holds (None: all hold)."""

@@ -522,7 +522,8 @@ class EventPage:
     called may be missing. `unchecked_after`: there was no time to look at those behind this event id, or with
     `unchecked_before`, newest first, at those older than that one. `values`: of
     each event those that were selected, as JSON, by expression; `errors`: why some are not there. `places`: where in
-    each event the address is found.
+    each event the address is found. `not_returned`: calls that a question about results leaves out, as they have no
+    return; `not_returned_why`: what became of them, and what is not known, empty where there are none.
     """
 
     events: list[Event]
@@ -540,6 +541,8 @@ class EventPage:
     errors: list[dict[str, str]] | None = None
     places: list[list[str]] | None = None
     callers_unrecorded: int = 0
+    not_returned: int = 0
+    not_returned_why: str = ""
     inside: dict[str, Any] | None = None  # of the calls that `inside` has found: how many, and what is not known
 
     def cursor(self, wanted: EventFilter, shown: int) -> str | None:

@@ -147,7 +147,8 @@ std::unique_ptr<OwningSieve> make_sieve(const Segment& segment, const Condition*
     return std::make_unique<OwningSieve>(segment, std::move(own), address, std::move(filter), depth, with_entries);
 }
 
-// Rows of the spans as bytes, then how many calls were found, and of how many not all is known.
+// Rows of the spans as bytes, then how many calls were found, and of how many not all is known; then rows of those that
+// have no return.
 py::tuple spans_of(const Segment& segment, const py::bytes& functions, const std::optional<py::bytes>& held,
                    bool by_exit, uint64_t until, bool whole) {
     WantedCalls wanted{FunctionSet(words_of<uint32_t>(functions)), std::nullopt, by_exit, until, whole};
@@ -157,8 +158,10 @@ py::tuple spans_of(const Segment& segment, const py::bytes& functions, const std
         return call_spans(segment, wanted);
     }();
     const auto& rows = found.spans.rows();
-    return py::make_tuple(py::bytes(reinterpret_cast<const char*>(rows.data()), rows.size() * sizeof(Spans::Row)),
-                          found.calls, found.opened, found.unreturned, found.uncaught);
+    return py::make_tuple(
+        py::bytes(reinterpret_cast<const char*>(rows.data()), rows.size() * sizeof(Spans::Row)), found.calls,
+        found.opened, found.unreturned, found.uncaught,
+        py::bytes(reinterpret_cast<const char*>(found.left.data()), found.left.size() * sizeof(CallSpans::Left)));
 }
 
 // Window with the segment that its rows are of.

@@ -18,6 +18,7 @@ from strobe.cli.output.tables import table, totals_table
 from strobe.dataclass import replace
 from strobe.errors import StrobeError
 from strobe.mcp.answers import ended_json, poll_json
+from strobe.mcp.answers import totals_json as wire_totals
 from strobe.model import Event, EventFilter, EventPage, EventType, GroupBy, Inside, TextMatch, not_looked_at
 from strobe.report import snapshots, wording
 from strobe.report.palette import Palette
@@ -206,6 +207,8 @@ def _grouped(session: Session, wanted: EventFilter, group_by: str, ended: Ending
     if as_json:
         groups = [{"value": item.value, "count": item.count, "first": item.first, "last": item.last} for item in shown]
         facts = {"groups": groups, "checked": found.checked, "held": found.held, "undecided": found.undecided}
+        if (left_out := found.unreturned) is not None:
+            facts |= wire_totals.not_returned(left_out.count, left_out.why)
         if found.unchecked_after is not None:
             facts = {"uncheckedAfter": found.unchecked_after, **facts}
         if found.absence is not None:
@@ -217,6 +220,8 @@ def _grouped(session: Session, wanted: EventFilter, group_by: str, ended: Ending
         lines = [found.absence]
     undecided = [f"of {found.undecided:,} not known: {found.undecided_why}"] if found.undecided else []
     unchecked = [] if found.unchecked_after is None else [not_looked_at(found.unchecked_after)]
+    if found.unreturned is not None:
+        undecided.append(wording.not_returned(found.unreturned.count, found.unreturned.why))
     return [*unchecked, *lines, f"{wording.counted(found.held, 'event')} of {found.checked:,} checked", *undecided]
 
 
@@ -330,6 +335,8 @@ def _below(page: EventPage, cursor: str | None) -> list[str]:
         lines.append(f"inside: {dumps(page.inside)}")
     if page.undecided:
         lines.append(f"of {page.undecided:,} not known: {page.undecided_why}")
+    if page.not_returned_why:
+        lines.append(wording.not_returned(page.not_returned, page.not_returned_why))
     if cursor is not None:
         lines[0] += f", {len(page.events):,} shown; go on with --after {cursor}"
     if page.absence:
@@ -357,6 +364,7 @@ def _page_json(page: EventPage) -> dict[str, object]:
         document["callersNotRecorded"] = page.callers_unrecorded
     if page.checked is not None:
         document |= {"checked": page.checked, "undecided": page.undecided}
+    document |= wire_totals.not_returned(page.not_returned, page.not_returned_why)
     if page.unchecked_after is not None:
         document = {"uncheckedAfter": page.unchecked_after, **document}
     if page.unchecked_before is not None:

@@ -75,6 +75,12 @@ def parse_moment(text: str, field: str) -> int | str:
     return text if text.startswith("-") else parse_ns(text, field)
 
 
+def not_returned(count: int, why: str) -> str:
+    """Of calls that a question about results leaves out."""
+    verb = "has not returned, and is" if count == 1 else "have not returned, and are"
+    return f"{counted(count, 'call')} {verb} not among these: {why}"
+
+
 def loss_lines(loss: Loss) -> list[str]:
     """What is missing from the events, and from the totals, one line for each reason; empty when nothing is."""
     lines = []

@@ -124,7 +124,7 @@ def nothing_matched(selection: Selection, pattern: str) -> str:
         return f"No function matches '{pattern}'. {meant}"
     if selection.warnings:
         return f"Nothing that can be recorded matches '{pattern}'; see the warnings."
-    return f"No function matches '{pattern}', and no name is similar. Only @lib:NAME looks into system libraries."
+    return f"No function matches '{pattern}', and no name is similar."
 
 
 def counted(number: int, noun: str) -> str:

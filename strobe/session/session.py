@@ -162,10 +162,12 @@ class Session:
 
     def _asked(self, wanted: EventFilter) -> EventPage:
         from strobe.session.questions import Question
+        from strobe.session.questions.unreturned import unreturned
 
         reader, until = self.timeline.reading(wanted)
         question = Question(reader, wanted, self._filled, self._labels())
         found = question.page(until)
+        left_out = unreturned(question, until)
         reader.check_whole()
         is_partial = found.unchecked_after is not None or found.unchecked_before is not None
         absence = None if found.held else self.why_none(wanted, found, question.wanted)
@@ -185,6 +187,8 @@ class Session:
             errors=found.errors if wanted.select else None,
             places=None if wanted.address is None else found.places,
             callers_unrecorded=self.timeline.callers_unrecorded(wanted),
+            not_returned=0 if left_out is None else left_out.count,
+            not_returned_why="" if left_out is None else left_out.why,
             inside=None if found.inside is None else found.inside.facts(),
         )
 
@@ -193,11 +197,13 @@ class Session:
         `expressions`: as questions.group_expression has them. Raises expression_wrong, bad_value, and as
         Timeline.query."""
         from strobe.session.questions import Question, group_expression
+        from strobe.session.questions.unreturned import unreturned
 
         reader, until = self.timeline.reading(wanted)
         asked = replace(wanted, select=tuple(map(group_expression, expressions)), limit=1, offset=0)
         question = Question(reader, asked, self._filled, self._labels())
         groups, found = question.groups(until)
+        found.unreturned = unreturned(question, until)
         reader.check_whole()
         if not found.held:
             found.absence = self.why_none(asked, found, question.wanted)

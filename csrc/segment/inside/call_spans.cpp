@@ -51,6 +51,7 @@ class Collector {
         if (!wanted_.functions.contains(event.function)) return;
         if (event.flags & STROBE_FLAG_NO_EXIT) {
             ++found_.uncaught;
+            found_.left.push_back({current_, event.number(), 2});
         } else {
             thread.open.push_back({event.depth, event.number()});
         }
@@ -82,6 +83,7 @@ class Collector {
     void leave_open(Thread& thread, uint64_t to) {
         const Open call = thread.open.back();
         thread.open.pop_back();
+        found_.left.push_back({current_, call.number, to == UINT64_MAX ? uint64_t{0} : uint64_t{1}});
         if (wanted_.by_exit && wanted_.held) {
             ++found_.unreturned;
         } else if (is_held(call.number)) {

@@ -24,9 +24,16 @@ struct WantedCalls {
 // `spans` hold neither the call's own entry nor its return, unless they are asked for `whole`. Not all calls are known:
 // of `opened` the entry was evicted, and they are there only where the return says that they are asked for, from the
 // first event that is theirs; `unreturned` have not returned, or were left by an exception, and are not there where the
-// return is to say it; `uncaught` calls have no return that could be recorded.
+// return is to say it; `uncaught` calls have no return that could be recorded. `left`: the entries of calls without a
+// return among the events, in no order.
 struct CallSpans {
+    struct Left {
+        uint64_t thread;  // Spans::thread_of
+        uint64_t number;  // of the entry
+        uint64_t how;     // 0: it is open where the look ends; 1: something else came behind it; 2: an uncaught one
+    };
     Spans spans;
+    std::vector<Left> left;
     uint64_t calls = 0;
     uint64_t opened = 0;
     uint64_t unreturned = 0;

@@ -525,7 +525,9 @@ Operand Condition::shown(const Node& node, const Call& call) const {
         const bool is_recipe = (head >> STROBE_EXTRA_KIND_SHIFT & 0xff) == STROBE_EXTRA_RECIPE;
         const auto found =
             std::find_if(places.begin(), places.end(), [number](const Place& one) { return one.number == number; });
-        if (is_recipe && (head >> STROBE_EXTRA_ROLE_SHIFT & 0xff) == node.role && found != places.end()) {
+        const uint32_t role = head >> STROBE_EXTRA_ROLE_SHIFT & 0xff;
+        const bool is_shown = role == node.role || role == STROBE_ROLE_BEFORE;  // $entry: of the same call
+        if (is_recipe && is_shown && found != places.end()) {
             const std::span<const uint64_t> block = words.subspan(place, size);
             return found->form == Form::kText ? text_in_block(block, found->offset) : in_block(node, block);
         }

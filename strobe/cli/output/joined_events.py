@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from strobe.cli.output.event_line import what_happened
 from strobe.cli.output.json_form import dumps, event_json
 from strobe.cli.output.tables import table
+from strobe.mcp.answers import join_json as wire_joined
 from strobe.model import Event, EventFilter, not_looked_at
 from strobe.report import wording
 from strobe.report.palette import Palette
@@ -30,7 +31,8 @@ def joined_lines(session: Session, wanted: EventFilter, join: Join, is_last: boo
         events = [_json(event, values, other, wanted, join, side) for event, values, other in pairs]
         facts = {"paired": found.paired, "unpaired": found.unpaired, "others": found.candidates}
         unknown = {"undecided": found.unknown, "undecidedWhy": found.unknown_why} if found.unknown else {}
-        missing: dict[str, Any] = {"othersMissing": doubts} if doubts else {}
+        missing = wire_joined.not_returned(found)
+        missing |= {"othersMissing": doubts} if doubts else {}
         missing |= {} if found.absence is None else {"othersAbsence": found.absence}
         return [dumps({"events": events, **facts, **unknown, **missing}, indent=True)]
     heads = (*(wanted.select or ("time", "thread", "what")), *(f"{side}: {name}" for name in join.select or ("what",)))
@@ -77,6 +79,9 @@ def _below(found: Joined, side: str, doubts: list[str]) -> list[str]:
     lines = [f"{counts}, of {found.candidates:,} that fulfil the condition"]
     if found.unknown:
         lines.append(f"of {found.unknown:,} not known: {found.unknown_why}")
+    for one, which in ((found.found, ""), (found.of_others, f" (of those {side})")):
+        if (left_out := one.unreturned) is not None:
+            lines.append(wording.not_returned(left_out.count, left_out.why) + which)
     if found.absence is not None:
         lines.append(f"no such event: {found.absence}")
     return [*lines, *(f"there may be others that were not recorded: {one}" for one in doubts)]

@@ -55,6 +55,7 @@ def of(session: Session, arguments: dict[str, Any], wanted: EventFilter, budget:
     last |= {"paired": found.paired, "unpaired": found.unpaired, "others": found.candidates}
     if found.unknown:
         last |= {"undecided": found.unknown, "undecidedWhy": results.clipped(found.unknown_why, 200)}
+    last |= not_returned(found)
     if doubts:
         last["othersMissing"] = bounded(doubts)
     if found.absence is not None:
@@ -78,6 +79,16 @@ def of(session: Session, arguments: dict[str, Any], wanted: EventFilter, budget:
         answer["nextOffset"] = wanted.offset + fitting
         last["hasMore"] = True
     return answer | said | {name: pairs[:fitting][::-1] if is_turned else pairs[:fitting]} | last
+
+
+def not_returned(found: Joined) -> dict[str, Any]:
+    """Of both sides: calls that are left out, as they have no return."""
+    said: dict[str, Any] = {}
+    if (own := found.found.unreturned) is not None:
+        said |= totals_json.not_returned(own.count, own.why)
+    if (others := found.of_others.unreturned) is not None:
+        said |= {"othersNotReturned": others.count, "othersNotReturnedWhy": others.why}
+    return said
 
 
 def _folded(

@@ -60,6 +60,11 @@ def probe_totals(item: ProbeTotals) -> dict[str, Any]:
     return answer
 
 
+def not_returned(count: int, why: str) -> dict[str, Any]:
+    """Calls that a question about results leaves out, as they have no return; nothing where there are none."""
+    return {"notReturned": count, "notReturnedWhy": why} if why else {}
+
+
 def loss(counts: Loss) -> dict[str, Any]:
     """What is missing from the events, and from the totals, which are exact but for that."""
     answer: dict[str, Any] = {"eventsDropped": counts.evicted}

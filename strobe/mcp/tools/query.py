@@ -358,6 +358,7 @@ def _events(
         answer |= {"checked": page.checked, "held": page.total_count}
         if page.undecided:
             answer |= {"undecided": page.undecided, "undecidedWhy": results.clipped(page.undecided_why, 200)}
+    answer |= totals_json.not_returned(page.not_returned, page.not_returned_why)
     if len(page.pids) > 1:
         answer["pids"] = page.pids
     answer |= totals_json.loss(page.loss)
@@ -417,6 +418,8 @@ def _grouped(session: Session, wanted: EventFilter, group_by: list[str], budget:
     answer |= _groups(groups, session.timeline.loss(), wanted, budget) | {"checked": found.checked, "held": found.held}
     if found.undecided:
         answer |= {"undecided": found.undecided, "undecidedWhy": results.clipped(found.undecided_why, 200)}
+    if (left_out := found.unreturned) is not None:
+        answer |= totals_json.not_returned(left_out.count, left_out.why)
     return answer if found.absence is None else answer | {"absence": found.absence}
 
 

@@ -24,7 +24,7 @@ from strobe.session.hooks import Hooks
 from strobe.session.modules import TracedModule
 from strobe.session.probes.at_return import CompiledReturn, compiled_at_return
 from strobe.session.probes.captures import Compiled, compiled
-from strobe.session.probes.sites import is_at_return, sites_of
+from strobe.session.probes.sites import is_at_address, is_at_return, sites_in_system, sites_of
 from strobe.symbols import SymbolResolver
 from strobe.symbols.objects.damage import UNREADABLE
 from strobe.symbols.select.line_sites import LineSite, parsed_lines
@@ -153,7 +153,7 @@ class SessionProbes:
             raise one.missing or failure("probe_failed", what=probe.name, reason="nothing is there", hint="")
         recording = [installed for installed in one.sites if installed.plan is not None]
         if one.sites and not recording:
-            raise failure("probe_failed", what=probe.name, reason=one.sites[0].site.problem, hint="")
+            raise failure("probe_failed", what=probe.name, reason=one.sites[0].site.problem, hint=_instead(one))
         self.remove(probe.name)
         self._rename_earlier(probe.name, {item.function_id for item in one.sites})
         self._active[probe.name] = one
@@ -301,10 +301,12 @@ class SessionProbes:
         project_root: str | None,
     ) -> None:
         """In modules that have not been looked through."""
-        lines = parsed_lines(one.probe.at)
         new = [module for module in modules if module.base not in one.bases]
-        if lines is None:  # patterns do not mean what the system brings along
-            new = [module for index, module in enumerate(new) if index == 0 or not is_system_runtime(module.path)]
+        is_name = parsed_lines(one.probe.at) is None and not is_at_address(one.probe)
+        system: list[LoadedModule] = []
+        if is_name:  # what the system brings along is seldom meant
+            system = [module for module in new if module != modules[0] and is_system_runtime(module.path)]
+            new = [module for module in new if module not in system]
         for module in self._hooks.modules.of(new):
             one.bases.add(module.module.base)
             try:
@@ -319,20 +321,46 @@ class SessionProbes:
                 )
                 continue
             if found:
-                if len(found) > _MOST_SITES:
-                    reason = f"it has {len(found):,} places in {module.module.path}, and {_MOST_SITES:,} are possible"
-                    raise failure("probe_failed", what=one.probe.name, reason=reason, hint="Name fewer lines.")
-                one.is_exact &= all(site.is_exact for site in found)
-                one.shared |= self._shared_lines(found, module)
-                try:
-                    if is_at_return(one.probe):
-                        one.sites += self._install_at_returns(one, modules, module, found, scope)
-                    else:
-                        with scope() as names:
-                            one.sites += self._install(one, module, found, names)
-                except BaseException:
-                    one.bases.discard(module.module.base)  # it is tried again when libraries come
-                    raise
+                self._install_in(one, modules, module, found, scope)
+        if one.sites or not system:
+            return
+        for module, found in self._in_system(one, system, project_root):
+            one.bases.add(module.module.base)
+            self._install_in(one, modules, module, found, scope)
+
+    def _in_system(
+        self, one: _Active, system: Sequence[LoadedModule], project_root: str | None
+    ) -> list[tuple[TracedModule, list[LineSite]]]:
+        """Where a name that is nowhere else is in the system's libraries."""
+        try:
+            return sites_in_system(one.probe, self._hooks.modules.of(system), project_root)
+        except StrobeError as error:
+            one.missing = error
+        return []
+
+    def _install_in(
+        self,
+        one: _Active,
+        modules: Sequence[LoadedModule],
+        module: TracedModule,
+        found: Sequence[LineSite],
+        scope: Callable[[], AbstractContextManager[Scope]],
+    ) -> None:
+        """At what it has found in one module."""
+        if len(found) > _MOST_SITES:
+            reason = f"it has {len(found):,} places in {module.module.path}, and {_MOST_SITES:,} are possible"
+            raise failure("probe_failed", what=one.probe.name, reason=reason, hint="Name fewer lines.")
+        one.is_exact &= all(site.is_exact for site in found)
+        one.shared |= self._shared_lines(found, module)
+        try:
+            if is_at_return(one.probe):
+                one.sites += self._install_at_returns(one, modules, module, found, scope)
+            else:
+                with scope() as names:
+                    one.sites += self._install(one, module, found, names)
+        except BaseException:
+            one.bases.discard(module.module.base)  # it is tried again when libraries come
+            raise
 
     def _install(
         self, active: _Active, module: TracedModule, found: Sequence[LineSite], scope: Scope
@@ -545,6 +573,18 @@ def _plan_with(extras: int) -> Plan:
 def _shown(site: LineSite, module: TracedModule) -> ProbeSite:
     address = module.address(site.address)
     return ProbeSite(site.function.name, site.file or None, site.line or None, address, site.inlined)
+
+
+def _instead(one: _Active) -> str:
+    """What to ask for where no probe may stand at a function's entry."""
+    installed = one.sites[0].site
+    if installed.problem != SENTENCES[Refusal.LIBRARY_BLOCKS] or parsed_lines(one.probe.at) is not None:
+        return ""
+    name = installed.function
+    return (
+        f"A probe at {name}:return (`return: true`) has the values of its entry, too ($entry.x), and a trace of {name} "
+        "each of its calls with arguments and result."
+    )
 
 
 def _spec(site: LineSite, module: TracedModule, number: int, plan: Plan, code: bytes) -> SiteSpec:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from itertools import groupby
 
 from strobe.dataclass import replace
 from strobe.errors import failure
@@ -10,14 +12,17 @@ from strobe.model import FunctionSymbol, Probe
 from strobe.session.modules import TracedModule
 from strobe.symbols import ModuleSymbols, SymbolResolver, select
 from strobe.symbols.objects.instructions import around
+from strobe.symbols.select.copies import each_once
 from strobe.symbols.select.inlined_sites import inlined_sites
 from strobe.symbols.select.line_sites import LineSite, line_sites, parsed_lines
-from strobe.symbols.select.patterns import Pattern, meant_inlined, parse_all
+from strobe.symbols.select.never_hooked import unsafe_reason
+from strobe.symbols.select.patterns import Pattern, in_system, matching, meant_inlined, parse_all
 
 _ADDRESS = re.compile(r"0[xX][0-9a-fA-F]+\Z")
 _AT_RETURN = re.compile(r":return\Z")
 _AT_ENTRY = re.compile(r":entry\Z")
 _WITH_INLINED = re.compile(r":inlined\Z")
+NO_FUNCTION = "no function matches"
 
 
 def is_at_return(probe: Probe) -> bool:
@@ -57,7 +62,7 @@ def sites_in_file(
 def _of_pattern(
     probe: Probe, symbols: ModuleSymbols, resolver: SymbolResolver, project_root: str | None
 ) -> list[LineSite]:
-    pattern = _WITH_INLINED.sub("", _AT_ENTRY.sub("", _AT_RETURN.sub("", probe.at)))
+    pattern = _name_of(probe)
     parsed = Pattern.parse(pattern, project_root)
     selection = select(parse_all([pattern], project_root), [symbols])
     found = [_entry(function) for function in selection.functions]
@@ -69,7 +74,40 @@ def _of_pattern(
         hint = f"A probe at '{pattern}:inlined' is where it was inlined."
         reason = "it has no copy of its own" if len(elsewhere) == 1 else "none of them has a copy of its own"
         raise failure("probe_failed", what=probe.name, reason=reason, hint=hint)
-    raise failure("probe_failed", what=probe.name, reason="no function matches", hint=selection.meant(pattern))
+    if refused := next((why for one in matching(parsed, [symbols]) if (why := unsafe_reason(one)) is not None), None):
+        raise failure("probe_failed", what=probe.name, reason=refused, hint="")
+    raise failure("probe_failed", what=probe.name, reason=NO_FUNCTION, hint=selection.meant(pattern))
+
+
+def _name_of(probe: Probe) -> str:
+    """The name or pattern of what is no line and no address."""
+    return _WITH_INLINED.sub("", _AT_ENTRY.sub("", _AT_RETURN.sub("", probe.at)))
+
+
+def sites_in_system(
+    probe: Probe, modules: Sequence[TracedModule], project_root: str | None
+) -> list[tuple[TracedModule, list[LineSite]]]:
+    """Where it is in the system's libraries, of a name that is nowhere else; none where it is not there either. Raises
+    probe_failed where it is there and cannot be."""
+    text = _name_of(probe)
+    parsed = Pattern.parse(text, project_root)
+    if library := next(
+        (one for one in modules if parsed.kind == "lib" and parsed.matches_library(one.module.path)), None
+    ):
+        count = sum(function.exported for function in library.symbols.functions)
+        reason = f"of a system library the functions are named one by one, and it has {count:,}"
+        hint = f"A probe at malloc:return is one of them; a trace of {text} records the calls of all."
+        raise failure("probe_failed", what=probe.name, reason=reason, hint=hint)
+    named = in_system(parsed, [module.symbols for module in modules])
+    good = [function for function in named.functions if unsafe_reason(function) is None]
+    why = named.why or next((unsafe_reason(function) for function in named.functions), None)
+    if not good and why:
+        raise failure("probe_failed", what=probe.name, reason=why.rstrip("."), hint="")
+    by_module = {module.symbols.path: module for module in modules}
+    return [
+        (by_module[path], [_entry(one) for one in each_once(list(functions), [by_module[path].symbols])])
+        for path, functions in groupby(good, key=lambda one: one.module)
+    ]
 
 
 def _at_address(address: int, module: TracedModule, resolver: SymbolResolver) -> LineSite:

@@ -9,12 +9,21 @@ from strobe.model import Event
 from strobe.session.questions.inside import Within
 
 
+@dataclass(frozen=True, slots=True)
+class Unreturned:
+    """`count` calls without a return of which the rest of the question holds, or of which that is not known; `why`, in
+    words: what became of them, the first event ids, and what is not certain."""
+
+    count: int
+    why: str
+
+
 @dataclass(slots=True)
 class Found:
     """What a look at events has found. `values`: of each event those that were asked for, as JSON; `errors`: why some
     are not there; both by expression. `places`: where in each event the address is found that is asked for. There was
     no time for events behind `unchecked_after`, or older than `unchecked_before`. `absence`: what it says that there
-    are no groups."""
+    are no groups. `unreturned`: calls that a question about results leaves out."""
 
     events: list[Event] = field(default_factory=list)
     values: list[dict[str, Any]] = field(default_factory=list)
@@ -28,6 +37,7 @@ class Found:
     unchecked_after: str | None = None
     unchecked_before: str | None = None
     absence: str | None = None
+    unreturned: Unreturned | None = None
 
 
 @dataclass(slots=True)

@@ -99,6 +99,6 @@ def spans(reader: SessionReader, inside: Inside, numbers: Sequence[int] | None, 
     """`numbers` of the chosen events, ascending; None: all calls."""
     ids = select(reader, calls_of(replace(inside, where=None), by_exit=False)).functions or ()
     held = None if numbers is None else struct.pack(f"<{len(numbers)}Q", *numbers)
-    found = Within(*_core.call_spans(reader.segment, id_blob(ids), held, by_exit, until, inside.whole))
+    found = Within(*_core.call_spans(reader.segment, id_blob(ids), held, by_exit, until, inside.whole)[:-1])
     found.left_out = calls_without_events(reader, ids)
     return found

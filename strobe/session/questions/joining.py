@@ -16,6 +16,7 @@ from strobe.model import Event, EventFilter
 from strobe.session.questions.found import Found
 from strobe.session.questions.pair_condition import PairTest, Values, pair_condition
 from strobe.session.questions.question import Part, Question
+from strobe.session.questions.unreturned import unreturned
 from strobe.timeline.moments import NUMBER_MAX, event_id
 from strobe.timeline.scan import Seen, Tally
 
@@ -92,6 +93,7 @@ def joined(ask: Ask, wanted: EventFilter, join: Join, until: int) -> Joined:
         both = heapq.merge(_side(own, False), _side(others, True), key=lambda one: (one[0], one[1] != join.is_after))
         pairing = _Pairing(join, wanted, answer, test)
         rows, stopped_at = pairing.run(both, tallies)
+    found.unreturned, of_others.unreturned = unreturned(first, until), unreturned(second, until)
     answer.tried = 0 if on.own_keys else pairing.tried
     answer.unknown += found.undecided + of_others.undecided
     answer.unknown_why = answer.unknown_why or found.undecided_why or of_others.undecided_why

@@ -108,7 +108,7 @@ class Question:
         """`filled`: an event with what its pointers lead to; `labels` of watches and polled variables; `progress`: as
         Sight has it; `parts`: for `keyed`."""
         check_page(wanted)
-        self._reader, self._wanted = reader, wanted
+        self.reader, self._wanted = reader, wanted
         self._filled, self._labels = filled, labels
         self._inside: tuple[int, Within] | None = None
         self._calls()  # raises what is wrong with it
@@ -137,11 +137,13 @@ class Question:
         self.context = EventContext(reader, filled, labels, known)
         self._condition, self.known = condition, known
         self._sieving: Sieving | None = None
-        self._evaluate = None if condition is None else _compiled(wanted.where or "", condition)
+        self.evaluate = None if condition is None else _compiled(wanted.where or "", condition)
         self._selected = [_compiled(text, tree) for text, tree in zip(self.expressions, trees, strict=True)]
         narrowing = names if wanted.address is None else of_condition  # the address is asked for, not what is shown
         self.sight = _sight(reader, wanted, condition, names, narrowing, dispensable, watches, known, progress)
         self._is_sieved = can_sieve(reader, self.sight)
+        # calls without a return are left out, which who asks for returns knows
+        self.picks_returns = narrowed.event_type is None and self.sight.wanted.event_type == "function_exit"
 
     @property
     def wanted(self) -> EventFilter:
@@ -244,26 +246,25 @@ class Question:
             return None
         labels = self._labels
         by_entry = calls_of(inside, by_exit=False)
-        known = known_names(self._reader, select(self._reader, by_entry).functions, labels)
+        known = known_names(self.reader, select(self.reader, by_entry).functions, labels)
         by_exit = bool(_checked(inside.where, _parsed(inside.where), known).names & _AT_RETURNS)
-        return Question(self._reader, calls_of(inside, by_exit), self._filled, labels), by_exit
+        return Question(self.reader, calls_of(inside, by_exit), self._filled, labels), by_exit
 
-    def _within(self, found: Found, until: int) -> Within | None:
-        """When the calls ran that the filter asks the inside of."""
+    def within(self, until: int) -> Within | None:
+        """When the calls ran that the filter asks the inside of; None where it does not."""
         if self._wanted.inside is None:
             return None
         if self._inside is None or self._inside[0] != until:
             chosen = self._calls()
             if chosen is None:
-                within = spans(self._reader, self._wanted.inside, None, False, until)
+                within = spans(self.reader, self._wanted.inside, None, False, until)
             else:
                 numbers, of_calls = chosen[0].numbers(until)
-                within = spans(self._reader, self._wanted.inside, numbers, chosen[1], until)
+                within = spans(self.reader, self._wanted.inside, numbers, chosen[1], until)
                 within.undecided, within.undecided_why = of_calls.undecided, of_calls.undecided_why
                 within.unchecked = of_calls.unchecked_after is not None
             self._inside = until, within
-        found.inside = self._inside[1]
-        return found.inside
+        return self._inside[1]
 
     def _held(
         self,
@@ -274,7 +275,7 @@ class Question:
         backwards: bool = False,
     ) -> Iterator[Seen]:
         """Events for which it holds; `found` counts them all, though no more than `room` may be given."""
-        within = self._within(found, until)
+        within = found.inside = self.within(until)
         tally = tally or Tally(time.monotonic() + SECONDS)
         if self._is_sieved:
             yield from self._sifted(found, until, tally, room, backwards, within)
@@ -283,9 +284,9 @@ class Question:
         if tally.stopped_at is None:
             return
         if backwards and self._is_sieved:
-            found.unchecked_before = event_id(self._reader.session_id, tally.stopped_at)
+            found.unchecked_before = event_id(self.reader.session_id, tally.stopped_at)
         else:
-            found.unchecked_after = event_id(self._reader.session_id, max(tally.stopped_at, self._asked_after()))
+            found.unchecked_after = event_id(self.reader.session_id, max(tally.stopped_at, self._asked_after()))
 
     def _sifted(
         self,
@@ -298,7 +299,7 @@ class Question:
     ) -> Iterator[Seen]:
         rows = None if within is None else within.rows
         self._sieving = Sieving(
-            self._reader, self.sight, until, self._condition, self.known, self._labels, backwards, rows
+            self.reader, self.sight, until, self._condition, self.known, self._labels, backwards, rows
         )
         sifted = Sifted(tally.deadline)
         try:
@@ -318,7 +319,7 @@ class Question:
 
     def _evaluated(self, found: Found, until: int, tally: Tally, within: Within | None) -> Iterator[Seen]:
         """Oldest first."""
-        for one in seen(self._reader, self.sight, until, tally):
+        for one in seen(self.reader, self.sight, until, tally):
             if within is not None and (one.is_host or not within.holds(one.row[4], one.row[5], one.number)):
                 continue
             found.checked += 1
@@ -331,10 +332,10 @@ class Question:
         """`is_counted`: where it is undecided, it is counted already."""
         if self._wanted.address is not None and not self._places(one):
             return False
-        if self._evaluate is None:
+        if self.evaluate is None:
             return True
         try:
-            return truth(self._evaluate(self.context.see(one)))
+            return truth(self.evaluate(self.context.see(one)))
         except Absent:
             return False
         except Undecided as error:
@@ -346,7 +347,7 @@ class Question:
         """The cursor, of who goes forward; what led to events is looked for from before it."""
         after = self._wanted.after_event_id
         is_backward = after is None or self._wanted.newest_first
-        return 0 if is_backward else event_number(self._reader.session_id, str(after))
+        return 0 if is_backward else event_number(self.reader.session_id, str(after))
 
     def keyed(
         self, until: int, found: Found, tally: Tally, keys: int, in_thread: bool
@@ -370,7 +371,7 @@ class Question:
     @property
     def session_id(self) -> str:
         """Of whose events it asks."""
-        return self._reader.session_id
+        return self.reader.session_id
 
     def add(self, found: Found, one: Seen) -> None:
         """An event of the page, with the values that are asked for."""
@@ -396,19 +397,19 @@ class Question:
         event = self.context.see(one).event()
         if one.is_host:
             return places_in_snapshot(address, event)
-        symbol = self._reader.functions().get(one.row[3])
+        symbol = self.reader.functions().get(one.row[3])
         return places_in_call(address, one.row, event, symbol, self._descriptions)
 
     @cached_property
     def _descriptions(self) -> dict[int, str]:
-        return self._reader.store.extras(self._reader.session_id)
+        return self.reader.store.extras(self.reader.session_id)
 
     def _event(self, one: Seen) -> Event:
         event = self.context.see(one).event()
         if self._sieving is None or one.is_host:
             return event
         parent = self._sieving.parent_of(one.number)  # rows of a sieve are without it
-        return replace(event, parent_event_id=None if parent is None else event_id(self._reader.session_id, parent))
+        return replace(event, parent_event_id=None if parent is None else event_id(self.reader.session_id, parent))
 
 
 def _value(evaluate: Callable[[EventContext], Normal], context: EventContext) -> Value:
@@ -491,8 +492,10 @@ def _has_arguments(names: set[str], known: Known) -> bool:
 
 
 def _has_only_probes(reader: SessionReader, wanted: EventFilter) -> bool:
+    """Or functions that are no more than where these are: of which the returns alone are caught."""
     functions, ids = reader.functions(), select(reader, wanted).functions
-    symbols = [functions[key] for key in (functions if ids is None else ids) if key in functions]
+    traced = reader.store.hook_spans(reader.session_id)
+    symbols = [functions[key] for key in (functions if ids is None else ids) if key in functions and traced.get(key)]
     return bool(symbols) and all(symbol.is_probe for symbol in symbols)
 
 

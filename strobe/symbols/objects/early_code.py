@@ -38,6 +38,17 @@ def early_code(path: str, *, is_program: bool) -> EarlyCode:
         return EarlyCode(runs, frozenset(_undefined(symbols, file.section(".dynstr"))) if runs else frozenset())
 
 
+def chosen_names(path: str) -> frozenset[str]:
+    """Functions that a file exports of which the dynamic linker chooses the implementation. Raises as early_code."""
+    with Path(path).open("rb") as stream:
+        file = Dynamic(reader_of(stream))
+        symbols, names = file.section(".dynsym"), file.section(".dynstr")
+    kinds = symbols[4::SYMBOL_BYTES]
+    return frozenset(
+        _name(symbols, names, index * SYMBOL_BYTES) for index, kind in enumerate(kinds) if kind & 0xF == _IFUNC
+    )
+
+
 def _has_irelative(file: Dynamic) -> bool:
     return any(_IRELATIVE & set(table[2::6].tolist()) for table in file.relocations())
 
@@ -45,5 +56,9 @@ def _has_irelative(file: Dynamic) -> bool:
 def _undefined(symbols: bytes, names: bytes) -> Iterator[str]:
     for at in range(0, len(symbols), SYMBOL_BYTES):
         if symbols[at + 6 : at + 8] == b"\0\0":
-            name = int.from_bytes(symbols[at : at + 4], "little")
-            yield names[name : names.find(b"\0", name)].decode("utf-8", "replace")
+            yield _name(symbols, names, at)
+
+
+def _name(symbols: bytes, names: bytes, at: int) -> str:
+    name = int.from_bytes(symbols[at : at + 4], "little")
+    return names[name : names.find(b"\0", name)].decode("utf-8", "replace")

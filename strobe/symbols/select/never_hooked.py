@@ -85,6 +85,8 @@ _RUNTIME = re.compile(
     r"(?:ld-linux[\w-]*|ld-|linux-vdso|linux-gate|lib(?:c|pthread|m|mvec|dl|rt|util|resolv|nsl|anl|gcc_s|stdc\+\+|c\+\+"
     r"|c\+\+abi|unwind|asan|ubsan|tsan|lsan|hwasan|clang_rt[\w.-]*))(?:-[\d.]+)?\.so(?:\.|$)|\[vdso\]"
 )
+_STANDARD = re.compile(r"lib(?:c|pthread|m|dl|rt|util|resolv|nsl|anl|stdc\+\+|c\+\+|c\+\+abi)(?:-[\d.]+)?\.so(?:\.|$)")
+_SANITIZER_MODULE = re.compile(r"lib(?:asan|ubsan|tsan|lsan|hwasan|clang_rt[\w.-]*)(?:-[\d.]+)?\.so(?:\.|$)")
 _ENGINE_MODULE = re.compile(r"frida-agent|frida_agent|libstrobe|strobe-recorder|re\.frida")
 
 
@@ -118,6 +120,16 @@ def is_start_code(function: FunctionSymbol) -> bool:
 
 
 def is_system_runtime(path: str) -> bool:
-    """Modules that only @lib: reaches: the C and C++ runtime, the loader, sanitizers, the agent."""
+    """Modules that no wildcard reaches: the C and C++ runtime, the loader, sanitizers, the agent."""
     name = Path(path).name
     return _RUNTIME.match(name) is not None or _ENGINE_MODULE.search(name) is not None
+
+
+def is_standard_library(path: str) -> bool:
+    """Those of them whose exported functions may be traced by their exact names: the C and the C++ library."""
+    return _STANDARD.match(Path(path).name) is not None
+
+
+def is_sanitizer_runtime(path: str) -> bool:
+    """Those of them that belong to a sanitizer, which takes calls of the C library's functions."""
+    return _SANITIZER_MODULE.match(Path(path).name) is not None

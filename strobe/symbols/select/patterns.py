@@ -40,6 +40,7 @@ from strobe.symbols.select.left_out import (
 from strobe.symbols.select.linear_regex import LinearRegex, RegexError
 from strobe.symbols.select.nearest import nearest_files, nearest_functions
 from strobe.symbols.select.never_hooked import is_system_runtime, unsafe_reason
+from strobe.symbols.select.system_names import Named, named_in_system
 from strobe.symbols.select.unseen_calls import Unseen, unseen_calls
 
 _SHOWN = 5  # names in one warning
@@ -195,14 +196,21 @@ def parse_all(texts: Iterable[str], project_root: str | None = None) -> list[Pat
 def select(patterns: Sequence[Pattern], modules: Sequence[ModuleSymbols]) -> Selection:
     """Matches patterns against modules, the first of which is the main program.
 
-    Name and file patterns see all modules except for the system's runtime libraries, which only @lib: reaches.
+    Name and file patterns see all modules except for the system's runtime libraries, which only @lib: and exact names
+    reach, these where nothing else is called so.
     """
     searched = [module for index, module in enumerate(modules) if index == 0 or not is_system_runtime(module.path)]
     sanitized = _with_sanitizer(searched)
     selection = Selection()
     refused: dict[FunctionSymbol, str] = {}
+    by_other_name: set[str] = set()  # paths of system libraries
     for pattern in patterns:
         found = each_once(list(matching(pattern, modules if pattern.kind in ("lib", "heap") else searched)), modules)
+        inlined = _inlined_sites(pattern, searched)
+        of_system = Named() if found or inlined else in_system(pattern, modules[1:])
+        found = found or each_once(of_system.functions, modules)
+        if of_system.functions and pattern.text not in {function.name for function in found}:
+            by_other_name |= {function.module for function in found}
         reasons = {
             function: reason
             for function in found
@@ -210,14 +218,17 @@ def select(patterns: Sequence[Pattern], modules: Sequence[ModuleSymbols]) -> Sel
         }
         refused.update(reasons)
         selection.matches[pattern.text] = [function for function in found if function not in reasons]
-        selection.warnings.extend(inlined_everywhere(pattern.text, _inlined_sites(pattern, searched)))
+        selection.warnings.extend(inlined_everywhere(pattern.text, inlined))
         if not found:
             _explain_nothing(selection, pattern, searched, modules)
+            selection.warnings.extend([of_system.why] if of_system.why else [])
     unique = {(f.module, f.address): f for functions in selection.matches.values() for f in functions}
     selection.functions = list(unique.values())
     selection.partly_inlined = partly_inlined(selection.functions, modules)
     selection.warnings.extend(partly_inlined_warning(selection.partly_inlined))
-    selection.same_code = with_same_code(selection.functions, searched)
+    selection.same_code = with_same_code(
+        selection.functions, [*searched, *(module for module in modules if module.path in by_other_name)]
+    )
     selection.warnings.extend(shared_code(selection.same_code))
     selection.folded = folded(selection.functions, searched)
     selection.unseen = unseen_calls(selection.functions, modules)
@@ -317,7 +328,6 @@ def _explain_nothing(
         if wider != pattern.text and (count := sum(1 for _ in matching(Pattern.parse(wider), searched))):
             selection.wider[pattern.text] = (wider, count)
         selection.nearest[pattern.text] = nearest_functions(pattern.text, searched)
-        selection.warnings.extend(_runtime_hint(pattern, modules))
 
 
 def _source_paths(module: ModuleSymbols) -> Iterable[str]:
@@ -326,14 +336,11 @@ def _source_paths(module: ModuleSymbols) -> Iterable[str]:
     return {function.source_file for function in module.functions if function.source_file}
 
 
-def _runtime_hint(pattern: Pattern, modules: Iterable[ModuleSymbols]) -> Iterator[str]:
-    if not pattern.literals:  # '*' says nothing about what is looked for
-        return
-    for module in modules:
-        if is_system_runtime(module.path) and pattern.matching_names(module.scoped_names):
-            name = Path(module.path).name
-            yield f"'{pattern.text}' is in {name}, a system library: trace that library's functions with @lib:{name}."
-            return
+def in_system(pattern: Pattern, modules: Sequence[ModuleSymbols]) -> Named:
+    """What a name pattern that matches nothing else means in the system's runtime libraries."""
+    if pattern.kind != "name" or not pattern.literals:  # '*' says nothing about what is looked for
+        return Named()
+    return named_in_system(pattern.text, pattern.is_exact, lambda one: matching(pattern, [one]), modules)
 
 
 def _debug_warnings(

@@ -62,3 +62,15 @@ def test_natively_as_by_decoding(shown: Session, monkeypatch: pytest.MonkeyPatch
     assert {where: undecided for where, (_, undecided) in natively.items() if undecided} == {}
     counts = {where: len(found) for where, (found, _) in natively.items() if CONDITIONS[where] is not None}
     assert counts == {where: count for where, count in CONDITIONS.items() if count is not None}
+
+
+def test_what_was_kept_at_the_entry(launch: Launch, build_program: Build) -> None:
+    """No function is traced: what returns are caught for does not make `$return` or `key` those of calls."""
+    probe = Probe("visit:return", show=("$return", "asked = $entry(key)", "key"))
+    session = launch(
+        build_program("unreturned", "-O1"), "exit", check=lambda one: one.trace(TraceRequest(probe=[probe])) and None
+    )
+    assert outcome(session).status == 0
+    for where in ("asked == 3", "key == 3", "$return == 6", "asked == 3 && $return == 6 && key == asked"):
+        page = session.query(EventFilter(where=where))
+        assert (page.total_count, page.checked, page.undecided) == (2, 37, 0), where

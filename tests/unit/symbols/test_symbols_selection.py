@@ -140,11 +140,17 @@ def test_exported_names_are_used_where_there_is_nothing_else() -> None:
     assert chosen("@lib:app", modules=[module("/p/app", "entry", debug=False)]).warnings == []
 
 
-def test_a_name_of_the_runtime_is_pointed_out() -> None:
-    selection = chosen("puts", modules=[module("/p/app", "main"), module("/lib/libc.so.6", "puts")])
-    assert selection.warnings == [
-        "'puts' is in libc.so.6, a system library: trace that library's functions with @lib:libc.so.6."
-    ]
+def test_an_exact_name_reaches_the_system_where_nothing_else_is_called_so() -> None:
+    library = module("/lib/libc.so.6", "puts", "putw")
+    assert found(chosen("puts", modules=[module("/p/app", "main"), library])) == ["puts"]
+    own = module("/p/app", "main", "puts")
+    assert {one.module for one in chosen("puts", modules=[own, library]).functions} == {"/p/app"}
+    (wildcard,) = chosen("put*", modules=[module("/p/app", "main"), library]).warnings
+    assert "give the exact names (puts, putw), or @lib:libc.so.6" in wildcard
+    sanitizer = module("/lib/libasan.so.8", "__asan_init")
+    selection = chosen("puts", modules=[module("/p/app", "main"), library, sanitizer])
+    assert not selection.functions
+    assert "the program has a sanitizer, libasan.so.8" in selection.warnings[0]
 
 
 NAMES = [
