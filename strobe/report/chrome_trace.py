@@ -51,6 +51,8 @@ def document(session: Readable, newest: int | None = None) -> Iterator[str]:
             before = ",\n"
     loss = session.timeline.loss()
     missing = {"evicted": loss.evicted, "sampledOut": loss.sampled_out, "lost": loss.lost}
+    if loss.in_no_total:
+        missing["inNoTotal"] = loss.in_no_total
     about = {"session": session.id, "program": session.summary().binary_path, "events": count, "missing": missing}
     yield f'],"otherData":{_dumps(about)}}}\n'
 

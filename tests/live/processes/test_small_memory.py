@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import time
@@ -15,6 +16,7 @@ from support.wait import wait_until
 
 import strobe
 from strobe.model import EventFilter, LaunchSpec, TextMatch, TraceRequest
+from strobe.report import chrome_trace
 from strobe.session import SessionManager
 from strobe.timeline import placement
 
@@ -79,6 +81,8 @@ def test_calls_that_no_total_has_room_for_are_told(
             untold = run.loss.in_no_total
             assert untold > 0
             assert run.totals()[0].count + untold == 10_000 * threads
+            exported = json.loads("".join(chrome_trace.document(run._session, newest=1)))
+            assert exported["otherData"]["missing"]["inNoTotal"] == untold
             filler.unlink()
             counted = run.totals()[0].count
 
