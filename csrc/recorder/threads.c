@@ -148,6 +148,7 @@ static struct strobe_thread_state* strobe_state_claim(struct strobe_recorder* re
     for (index = 0; index < used; index++) {
         struct strobe_thread_state* state = &recorder->states[index];
         if (recorder->threads_of_states[index] != 0 && recorder->threads_of_states[index] != tid) continue;
+        if (!state->stubs_written && !recorder->may_call_kernel) continue; /* it cannot be begun any more */
         if (state->claimed == 0 && strobe_compare_exchange32(&state->claimed, 0, 1)) return state;
         if (strobe_state_is_left(recorder, state, tid)) return state;
     }
@@ -155,7 +156,7 @@ static struct strobe_thread_state* strobe_state_claim(struct strobe_recorder* re
         struct strobe_thread_state* state = &recorder->states[index];
         if (strobe_state_may_be_stale(state) && strobe_state_take_stale(recorder, state)) return state;
     }
-    while (used < STROBE_THREAD_STATES) {
+    while (recorder->may_call_kernel && used < STROBE_THREAD_STATES) {
         if (strobe_compare_exchange32(&recorder->states_used, used, used + 1) &&
             strobe_compare_exchange32(&recorder->states[used].claimed, 0, 1))
             return &recorder->states[used];

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from support import processes
 from support.programs import PROGRAMS
+from support.sessions import Build, Launch, status, totals
 from support.wait import wait_until
 
 from strobe.model import EventFilter, LaunchSpec, TextMatch, TraceRequest
@@ -93,3 +94,11 @@ def test_signals_of_faults_that_are_sent_wait_for_the_program(
         )
     finally:
         processes.end(process)
+
+
+def test_threads_after_more_than_there_are_states_for_are_recorded(launch: Launch, build_program: Build) -> None:
+    """In a program that filters its system calls, where no more can be got ready: those of threads that have ended."""
+    session = launch(build_program("many_filtered"), patterns=["early", "late"])
+    assert status(session) == 0
+    assert 250 < totals(session)["early"].count < 300
+    assert totals(session)["late"].count == 50
