@@ -70,7 +70,6 @@ class Session:
         self._is_finishing = False
         self._is_wanted = False  # one of those who stop it wants it kept
         self._collected: int | None = None
-        self._is_dropped = False
         self.pending_patterns_applied: list[str] = []
         self.launch_answer: TraceAnswer | None = None  # to the patterns of the launch
 
@@ -497,12 +496,9 @@ class Session:
             try:
                 if self._collected is None:
                     self._collected = self._count()
-                if self._is_dropped and not self._is_wanted:
-                    return self._collected
                 record = self.record()
                 if not self._is_wanted:
                     retention.drop_session(self._store, record)
-                    self._is_dropped = True
                 elif not record.retained:
                     retention.keep_session(self._store, self.id)
             finally:
