@@ -90,6 +90,11 @@ def test_an_object_is_used_after_it_was_freed(wire: Wire, build_program: Build, 
     given = [one for one in history["events"] if one["function"] == "malloc" and "$return" in one["places"]]
     assert given
     assert all(one["stack"] for one in given)
+    asked = {"sessionId": launched["sessionId"], "address": address, "function": {"equals": "malloc"}, "limit": 5}
+    every = wire.good("debug_query", **asked)["events"]
+    assert {"$return"} == {name for one in every for name in one["places"]}
+    selected = wire.good("debug_query", **asked, select=["$stack"])["events"]
+    assert [one["values"]["$stack"] for one in selected] == [one["stack"] for one in every]
 
 
 def test_every_form(build_program: Build) -> None:

@@ -29,7 +29,7 @@ def of(session: Session, wanted: EventFilter) -> dict[str, Any]:
         rest = sum(one.count for one in touched[fitting:])
         answer["touchedMore"] = f"{len(rows) - fitting} others, of {rest} events"
     events = [
-        event_json.bounded_event(_with_stack(session, event), False, _EVENT_BYTES) | {"places": places[:_PLACES]}
+        event_json.bounded_event(with_stack(session, event), False, _EVENT_BYTES) | {"places": places[:_PLACES]}
         for event, places in zip(found.events, found.places, strict=True)
     ]
     answer["events"] = events
@@ -43,7 +43,7 @@ def of(session: Session, wanted: EventFilter) -> dict[str, Any]:
     return answer | totals_json.loss(session.timeline.loss())
 
 
-def _with_stack(session: Session, event: Event) -> Event:
+def with_stack(session: Session, event: Event) -> Event:
     """Of a return with the stack that was recorded at the call's entry."""
     entry = session.entry_of(event) if event.event_type == "function_exit" and event.stack is None else None
     return event if entry is None else replace(event, stack=entry.stack)

@@ -56,6 +56,8 @@ def of(session: Session, arguments: dict[str, Any], wanted: EventFilter, budget:
     if found.unknown:
         last |= {"undecided": found.unknown, "undecidedWhy": results.clipped(found.unknown_why, 200)}
     last |= not_returned(found)
+    if found.without_value:
+        last["noValue"] = found.without_value
     if doubts:
         last["othersMissing"] = bounded(doubts)
     if found.absence is not None:

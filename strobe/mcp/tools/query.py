@@ -191,6 +191,8 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
             raise failure("bad_value", field="format", value="tree", reason="a tree is in order of time", valid=valid)
         wanted = replace(wanted, limit=arguments.get("last") or arguments.get("limit", _TREE_EVENTS))
     page = session.query(wanted)
+    if wanted.address is not None:
+        page = replace(page, events=[history_json.with_stack(session, event) for event in page.events])
     if is_tree:
         return _with_note(_tree(session, page, wanted, "last" in arguments, budget), note)
     if wanted.select:

@@ -23,7 +23,8 @@ class Found:
     """What a look at events has found. `values`: of each event those that were asked for, as JSON; `errors`: why some
     are not there; both by expression. `places`: where in each event the address is found that is asked for. There was
     no time for events behind `unchecked_after`, or older than `unchecked_before`. `absence`: what it says that there
-    are no groups. `unreturned`: calls that a question about results leaves out."""
+    are no groups. `unreturned`: calls that a question about results leaves out. `absent`: events of a sort that never
+    has what is asked for."""
 
     events: list[Event] = field(default_factory=list)
     values: list[dict[str, Any]] = field(default_factory=list)
@@ -38,6 +39,8 @@ class Found:
     unchecked_before: str | None = None
     absence: str | None = None
     unreturned: Unreturned | None = None
+    absent: int = 0
+    absent_why: str = ""
 
 
 @dataclass(slots=True)

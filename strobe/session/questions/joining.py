@@ -59,7 +59,7 @@ class Joined:
     `unpaired` events there were in all, `candidates` other ones; `asked` asks for these, `other_filter` selects them,
     `of_others` is what the look at them has found, `absence` says why there are none. `unknown`: events of either side
     of which it is not known, for the reason `unknown_why`. `tried`: pairs that were compared where nothing has to be
-    equal in both, 0 where something has."""
+    equal in both, 0 where something has. `without_value`: in sentences, which of them never have what `on` is about."""
 
     found: Found
     others: list[Other | None] = field(default_factory=list)
@@ -69,6 +69,7 @@ class Joined:
     unknown: int = 0
     unknown_why: str = ""
     tried: int = 0
+    without_value: list[str] = field(default_factory=list)
     asked: EventFilter = field(default_factory=EventFilter)
     other_filter: EventFilter = field(default_factory=EventFilter)
     of_others: Found = field(default_factory=Found)
@@ -97,6 +98,7 @@ def joined(ask: Ask, wanted: EventFilter, join: Join, until: int) -> Joined:
     answer.tried = 0 if on.own_keys else pairing.tried
     answer.unknown += found.undecided + of_others.undecided
     answer.unknown_why = answer.unknown_why or found.undecided_why or of_others.undecided_why
+    answer.without_value = _without_value(found, of_others, test)
     found.unchecked_after = None
     if stopped_at is not None:
         found.unchecked_after = event_id(first.session_id, stopped_at)
@@ -115,6 +117,13 @@ def _of_others(wanted: EventFilter, join: Join) -> EventFilter:
         return replace(chosen, from_event=wanted.from_event, time_from=time_from)
     time_to = wanted.time_to if isinstance(wanted.time_to, int) else None
     return replace(chosen, to_event=wanted.to_event, time_to=time_to)
+
+
+def _without_value(own: Found, others: Found, test: PairTest) -> list[str]:
+    left_out = ((own, "events are left out"), (others, "other events are left out"))
+    said = [f"{one.absent:,} {what}: {one.absent_why}." for one, what in left_out if one.absent]
+    pairs = f"`on` does not hold for {test.absent:,} pairs, as there is no such value: {test.absent_why}."
+    return [*said, pairs] if test.absent else said
 
 
 def _side(keyed: Iterator[tuple[Seen, object, Values]], is_other: bool) -> Iterator[Keyed]:

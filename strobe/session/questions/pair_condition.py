@@ -69,7 +69,8 @@ class PairCondition:
 
 class PairTest:
     """The conditions, to be tried: `holds` says whether all do for the event and the other one; Absent counts as that
-    they do not. `is_over`: whether the last one that did not will not do either for any other event farther away."""
+    they do not, and `absent` such pairs there were. `is_over`: whether the last one that did not will not do either for
+    any other event farther away."""
 
     def __init__(self, of: PairCondition, context: EventContext, is_after: bool) -> None:
         """`context`: by which members of values are found. Raises expression_wrong."""
@@ -78,6 +79,8 @@ class PairTest:
         self._all = [(_compiled(text, tree), _ends(tree, times, is_after)) for text, tree in of.conditions]
         self._all.sort(key=lambda one: not one[1])
         self.is_over = False
+        self.absent = 0
+        self.absent_why = ""
 
     def __bool__(self) -> bool:
         return bool(self._all)
@@ -90,7 +93,9 @@ class PairTest:
             try:
                 if truth(holds(self._values)):
                     continue
-            except Absent:
+            except Absent as error:
+                self.absent += 1
+                self.absent_why = self.absent_why or str(error)
                 return False
             self.is_over = is_last
             return False

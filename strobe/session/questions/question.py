@@ -32,6 +32,7 @@ from strobe.timeline.selection import check_page, select
 from strobe.values.decode.normal_form import as_json
 
 SECONDS = 25.0  # that one question may look at events
+_FIRST_SECONDS = 1.0  # for the first event alone, where the condition held for none
 _AT_RETURNS = frozenset(("$return", "$duration"))
 _OF_CALLS = _AT_RETURNS | {"$function", "$line", "$file", "$caller", "$depth", "$label"}
 _OF_OUTPUT = frozenset(("$text", "$type", "$thread", "$threadName", "$pid", "$time"))  # what output has as well
@@ -82,6 +83,8 @@ def why_none(
         ]
     if found.undecided:
         parts.append(f"Of {found.undecided} of them it is not known: {found.undecided_why}.")
+    if found.absent:
+        parts.append(f"Already the first one cannot have what is asked for: {found.absent_why}.")
     if found.unchecked_after is not None or found.unchecked_before is not None:
         parts.append("Others were not looked at: there was no time.")
     if others := doubts():
@@ -167,7 +170,23 @@ class Question:
             rows.reverse()
         for one in rows[wanted.offset :]:
             self.add(found, one)
+        if found.checked and not found.held and not found.undecided:
+            self._note_absent(found, until)
         return found
+
+    def _note_absent(self, found: Found, until: int) -> None:
+        """Whether the first event that was checked is of a sort that never has what the condition is about."""
+        if self._evaluate is None or self._wanted.inside is not None:
+            return
+        sight = replace(self.sight, fails=None, progress=None)
+        for one in seen(self._reader, sight, until, Tally(time.monotonic() + _FIRST_SECONDS)):
+            try:
+                self._evaluate(self.context.see(one))
+            except Absent as error:
+                found.absent, found.absent_why = 1, str(error)
+            except Undecided:
+                pass
+            return
 
     def first(self, until: int, deadline: float | None = None) -> tuple[Event | None, int]:
         """The first event up to this number for which it holds, and up to which number was looked: to the end, or as
@@ -354,14 +373,16 @@ class Question:
     ) -> Generator[tuple[Seen, object, tuple[Value, ...]], None, None]:
         """Events for which it holds, oldest first; with the first `keys` of the parts in a form in which equal ones are
         the same, with `in_thread` the thread is one of them; and with the other parts, or why they are not known.
-        Events of which the keys are not known are counted as undecided."""
+        Events of which the keys are not known are counted as undecided, those that never have them as absent."""
         by, others = self._parts[:keys], self._parts[keys:]
         for one in self._held(found, until, tally):
             context = self.context.see(one)
             try:
                 thread = context.one_thread() if in_thread else None
                 key = thread, *(comparable(evaluate(context)) for evaluate in by)
-            except Absent:
+            except Absent as error:
+                found.absent += 1
+                found.absent_why = found.absent_why or str(error)
                 continue
             except Undecided as error:
                 _note_undecided(found, error)
@@ -478,7 +499,8 @@ def _sight(
         wanted = replace(wanted, function_ids=_having(reader, wanted, needed - known.watches, known.is_open))
     if kind is None and narrowing == {"$text"} and wanted.text is None:
         wanted = replace(wanted, text="")
-    entries = asks_for_arguments and kind not in ("function_enter", "probe")
+    of_entries = asks_for_arguments or "$stack" in names  # a stack is recorded with the entry
+    entries = of_entries and kind not in ("function_enter", "probe")
     sight = Sight(wanted, entries, "$caller" in names, None, progress)
     if wanted.inside is not None:
         return sight

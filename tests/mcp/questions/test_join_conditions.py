@@ -120,3 +120,35 @@ def test_names_that_are_not_there(ask_of: Callable[..., Ask]) -> None:
     assert "$other.key" in refused("key < key")
     assert "a value of the other event" in refused("$other == key")
     assert "$other" in str(ask(True, where="$other.key == 1"))  # there is one event alone
+
+
+def test_what_one_side_never_has_is_said(wire: Wire, build_program: Callable[..., Path]) -> None:
+    """And not that these events have no partner, without a word."""
+    answer = wire.good(
+        "debug_launch",
+        command=str(build_program("slots", "-O0")),
+        projectRoot=str(PROGRAMS),
+        probes=[
+            {"at": "store", "label": "stored", "show": ["value"]},
+            {"at": "lookup", "label": "asked", "show": ["key"]},
+        ],
+        wait={"until": "exit", "timeoutMs": 30_000},
+    )
+
+    def asked(where: str, **more: Any) -> Any:
+        return wire.good("debug_query", sessionId=answer["sessionId"], where=where, limit=1, **more)
+
+    def told(on: str) -> Any:
+        return asked("$label == 'stored'", join={"after": "$label == 'asked'", "on": on, "missing": True})["noValue"]
+
+    assert told("$other.value == value") == ["40 other events are left out: the probe 'asked' does not show 'value'."]
+    assert told("key == $other.key") == ["80 events are left out: the probe 'stored' does not show 'key'."]
+    (pairs,) = told("(u64)$other.value == (u64)value")
+    assert pairs.startswith("`on` does not hold for ") and pairs.endswith(": the probe 'asked' does not show 'value'.")
+    join = {"after": "$label == 'asked'", "on": "value % 10 == $other.key % 10"}
+    assert "noValue" not in asked("$label == 'stored'", join=join)
+    for condition in ("key == 5", "key != 5"):
+        absence = asked(f"$label == 'stored' && {condition}")["absence"]
+        assert absence.startswith("It held for none of 80 checked events. Already the first one cannot have")
+        assert "the probe 'stored' does not show 'key'" in absence
+    assert asked("$label == 'stored' && value == -77")["absence"] == "It held for none of 80 checked events."
