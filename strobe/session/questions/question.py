@@ -176,12 +176,12 @@ class Question:
 
     def _note_absent(self, found: Found, until: int) -> None:
         """Whether the first event that was checked is of a sort that never has what the condition is about."""
-        if self._evaluate is None or self._wanted.inside is not None:
+        if self.evaluate is None or self._wanted.inside is not None:
             return
         sight = replace(self.sight, fails=None, progress=None)
-        for one in seen(self._reader, sight, until, Tally(time.monotonic() + _FIRST_SECONDS)):
+        for one in seen(self.reader, sight, until, Tally(time.monotonic() + _FIRST_SECONDS)):
             try:
-                self._evaluate(self.context.see(one))
+                self.evaluate(self.context.see(one))
             except Absent as error:
                 found.absent, found.absent_why = 1, str(error)
             except Undecided:
