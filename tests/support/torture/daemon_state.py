@@ -26,22 +26,28 @@ class Held:
     threads: int
     maps: int
     kinds: dict[str, int]  # of descriptors
+    kinds_kb: dict[str, int]  # of memory: own, of files, shared
 
     def __str__(self) -> str:
-        memory = f"{self.memory_kb / 1024:.1f} MB"
+        memory = f"{self.memory_kb / 1024:.1f} MB ({_in_mb(self.kinds_kb)})"
         return f"{memory}, {self.descriptors} descriptors, {self.threads} threads, {self.maps} mappings"
 
 
 def held(pid: int) -> Held:
     process = Path(f"/proc/{pid}")
     status = (process / "status").read_text()
-    numbers = {name: int(number) for name, number in re.findall(r"^(VmRSS|Threads):\s+(\d+)", status, re.M)}
+    numbers = {name: int(number) for name, number in re.findall(r"^(VmRSS|Rss\w+|Threads):\s+(\d+)", status, re.M)}
+    memory = {name.removeprefix("Rss"): kb for name, kb in numbers.items() if name.startswith("Rss")}
     kinds: Counter[str] = Counter()
     for descriptor in (process / "fd").iterdir():
         with contextlib.suppress(OSError):  # closed meanwhile
             kinds[re.sub(r"\d+", "", str(descriptor.readlink()))] += 1
     maps = len((process / "maps").read_text().splitlines())
-    return Held(numbers["VmRSS"], kinds.total(), numbers["Threads"], maps, dict(kinds))
+    return Held(numbers["VmRSS"], kinds.total(), numbers["Threads"], maps, dict(kinds), memory)
+
+
+def _in_mb(kinds: dict[str, int]) -> str:
+    return ", ".join(f"{kind} {kb / 1024:.1f}" for kind, kb in kinds.items())
 
 
 def stacks(pid: int, log: Path) -> str:
@@ -74,7 +80,8 @@ def growth(moments: list[Held]) -> list[str]:
     found = []
     (kb, kb_now), (open_then, open_now), (threads, threads_now) = of("memory_kb"), of("descriptors"), of("threads")
     if kb_now > kb * (1 + MEMORY_SHARE) + MEMORY_KB:
-        found.append(f"memory from {kb / 1024:.1f} to {kb_now / 1024:.1f} MB")
+        kinds_then, kinds_now = _in_mb(first[-1].kinds_kb), _in_mb(last[-1].kinds_kb)
+        found.append(f"memory from {kb / 1024:.1f} to {kb_now / 1024:.1f} MB: {kinds_then} -> {kinds_now}")
     if open_now > open_then + DESCRIPTORS:
         kinds = {kind: (first[-1].kinds.get(kind, 0), count) for kind, count in last[-1].kinds.items()}
         changed = {kind: counts for kind, counts in kinds.items() if counts[0] != counts[1]}
