@@ -220,7 +220,10 @@ class Session:
         filled, labels = self._filled, self._labels()
         found = joined(lambda one, parts: Question(reader, one, filled, labels, None, parts), wanted, join, until)
         reader.check_whole()
-        if not found.candidates:
+        if not found.candidates and found.of_others.absent:
+            facts = f"It held for {found.of_others.held}, which never have what `on` is about"
+            found.absence = f"{facts}: {found.of_others.absent_why}."
+        elif not found.candidates:
             found.absence = self.why_none(found.asked, found.of_others, found.other_filter)
             return found, []
         return found, self.timeline.doubts(found.other_filter)
@@ -489,7 +492,8 @@ class Session:
         return True
 
     def _finish(self, retain: bool) -> int:
-        """Of several who stop it at once each is told the same, and it is kept where one of them wants that."""
+        """Of several who stop it at once each is told the same, and it is kept where one of them wants that. Raises
+        session_not_found where another one has dropped it."""
         self._is_wanted = self._is_wanted or retain
         with self._finishing:
             self._is_finishing = True

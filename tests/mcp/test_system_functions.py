@@ -76,6 +76,15 @@ def test_what_is_said_of_others_can_be_followed(wire: Wire, program: Path) -> No
     assert "no function matches" in text
 
 
+def test_an_own_function_that_was_inlined_is_not_the_librarys(wire: Wire, build_program: Build) -> None:
+    program = build_program("own_warn", "-O1", "-g")
+    for at in ("warn", "war*"):
+        text = wire.bad("debug_launch", **asked(program, probes=[{"at": at}]))
+        assert f"A probe at '{at}:inlined' is where it was inlined" in text
+    answer = launched(wire, program, probes=[{"at": "warn:inlined", "show": ["code"]}])
+    assert sum(one["hits"] for one in answer["probeTotals"]) == 2
+
+
 def test_the_place_is_a_library(wire: Wire, program: Path) -> None:
     text = wire.bad("debug_launch", **asked(program, probes=[{"at": "@lib:libc.so.6"}]))
     assert "of a system library the functions are named one by one" in text

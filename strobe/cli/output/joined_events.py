@@ -31,7 +31,8 @@ def joined_lines(session: Session, wanted: EventFilter, join: Join, is_last: boo
         events = [_json(event, values, other, wanted, join, side) for event, values, other in pairs]
         facts = {"paired": found.paired, "unpaired": found.unpaired, "others": found.candidates}
         unknown = {"undecided": found.unknown, "undecidedWhy": found.unknown_why} if found.unknown else {}
-        missing = wire_joined.not_returned(found)
+        missing: dict[str, Any] = {"noValue": found.without_value} if found.without_value else {}
+        missing |= wire_joined.not_returned(found)
         missing |= {"othersMissing": doubts} if doubts else {}
         missing |= {} if found.absence is None else {"othersAbsence": found.absence}
         return [dumps({"events": events, **facts, **unknown, **missing}, indent=True)]
@@ -82,6 +83,7 @@ def _below(found: Joined, side: str, doubts: list[str]) -> list[str]:
     for one, which in ((found.found, ""), (found.of_others, f" (of those {side})")):
         if (left_out := one.unreturned) is not None:
             lines.append(wording.not_returned(left_out.count, left_out.why) + which)
+    lines += found.without_value
     if found.absence is not None:
         lines.append(f"no such event: {found.absence}")
     return [*lines, *(f"there may be others that were not recorded: {one}" for one in doubts)]

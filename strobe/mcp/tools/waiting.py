@@ -86,12 +86,11 @@ def wait(session: Session, asked: dict[str, Any], after: int, context: Context) 
     from strobe.session.waiting import wait_for
 
     began = time.monotonic()
-    wanted = _wait(session, asked, context)
     try:
-        return _answer_of(session, wait_for(session, wanted, after, context.settled))
+        return _answer_of(session, wait_for(session, _wait(session, asked, context), after, context.settled))
     except SessionStopped:
-        kept = context.sessions().get(session.id)
-        waited = wait_for(kept, wanted, after, context.settled)  # which has ended
+        kept = context.sessions().get(session.id)  # which has ended
+        waited = wait_for(kept, _wait(kept, asked, context), after, context.settled)
         return _answer_of(kept, replace(waited, seconds=time.monotonic() - began))
 
 

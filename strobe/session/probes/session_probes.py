@@ -24,7 +24,7 @@ from strobe.session.hooks import Hooks
 from strobe.session.modules import TracedModule
 from strobe.session.probes.at_return import CompiledReturn, compiled_at_return
 from strobe.session.probes.captures import Compiled, compiled
-from strobe.session.probes.sites import is_at_address, is_at_return, sites_in_system, sites_of
+from strobe.session.probes.sites import is_at_address, is_at_return, is_nowhere, sites_in_system, sites_of
 from strobe.symbols import SymbolResolver
 from strobe.symbols.objects.damage import UNREADABLE
 from strobe.symbols.select.line_sites import LineSite, parsed_lines
@@ -322,7 +322,7 @@ class SessionProbes:
                 continue
             if found:
                 self._install_in(one, modules, module, found, scope)
-        if one.sites or not system:
+        if one.sites or not system or not is_nowhere(one.missing):
             return
         for module, found in self._in_system(one, system, project_root):
             one.bases.add(module.module.base)

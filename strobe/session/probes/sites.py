@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from strobe.dataclass import replace
-from strobe.errors import failure
+from strobe.errors import StrobeError, failure
 from strobe.model import FunctionSymbol, Probe
 from strobe.session.modules import TracedModule
 from strobe.symbols import ModuleSymbols, SymbolResolver, select
@@ -77,6 +77,11 @@ def _of_pattern(
     if refused := next((why for one in matching(parsed, [symbols]) if (why := unsafe_reason(one)) is not None), None):
         raise failure("probe_failed", what=probe.name, reason=refused, hint="")
     raise failure("probe_failed", what=probe.name, reason=NO_FUNCTION, hint=selection.meant(pattern))
+
+
+def is_nowhere(missing: StrobeError | None) -> bool:
+    """Whether the program, which said so of a probe, has nothing of that name: not even an inlined copy."""
+    return missing is None or NO_FUNCTION in missing.message
 
 
 def _name_of(probe: Probe) -> str:

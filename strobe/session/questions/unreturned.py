@@ -19,6 +19,7 @@ from strobe.timeline.scan import Seen, Sight, Tally, seen
 from strobe.timeline.selection import id_blob, select, without_probes
 
 MOST = 2_000  # calls that are looked at one by one
+_MANY = 200_000  # that are not even selected
 _SECONDS = 2.0
 _SHOWN = 3  # ids
 _ROW = struct.Struct("<QQQ")  # thread index << 32 | tid, number, how: as _core.call_spans has them
@@ -49,6 +50,8 @@ def unreturned(question: Question, until: int) -> Unreturned | None:
     if not totals.open and not totals.lost:
         return None
     *_, left = _core.call_spans(reader.segment, id_blob(ids), None, False, until, True)
+    if len(left) // _ROW.size > _MANY:
+        return Unreturned(len(left) // _ROW.size, "they are too many to be looked at: which are meant is not known")
     how = {number: (thread, way) for thread, number, way in _ROW.iter_unpack(left)}
     found, checked, is_cut = _that_may_be_meant(question, how, until)
     missing = totals.open - len(how)

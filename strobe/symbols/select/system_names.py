@@ -84,6 +84,8 @@ def _by_library(
             f"'{text}' is in {file}, a system library, and the program has a sanitizer, {own}, which may take such "
             f"calls itself: @lib:{file} traces all functions of the one, @lib:{own} all of the other."
         )
+    if is_exact:
+        return f"'{text}' is in {file}, a system library, of which only @lib:{file} records functions: all of them."
     names = list(dict.fromkeys(function.name for function in exported))
     shown = ", ".join(names[:_SHOWN]) + (" …" if len(names) > _SHOWN else "")
     return (

@@ -138,10 +138,15 @@ def test_what_one_side_never_has_is_said(wire: Wire, build_program: Callable[...
     def asked(where: str, **more: Any) -> Any:
         return wire.good("debug_query", sessionId=answer["sessionId"], where=where, limit=1, **more)
 
+    def joined(on: str) -> Any:
+        return asked("$label == 'stored'", join={"after": "$label == 'asked'", "on": on, "missing": True})
+
     def told(on: str) -> Any:
-        return asked("$label == 'stored'", join={"after": "$label == 'asked'", "on": on, "missing": True})["noValue"]
+        return joined(on)["noValue"]
 
     assert told("$other.value == value") == ["40 other events are left out: the probe 'asked' does not show 'value'."]
+    absence = joined("$other.value == value")["othersAbsence"]
+    assert absence.startswith("It held for 40, which never have what `on` is about: the probe 'asked' does not show")
     assert told("key == $other.key") == ["80 events are left out: the probe 'stored' does not show 'key'."]
     (pairs,) = told("(u64)$other.value == (u64)value")
     assert pairs.startswith("`on` does not hold for ") and pairs.endswith(": the probe 'asked' does not show 'value'.")
