@@ -445,6 +445,9 @@ class HeldThreads:
     """Threads that stand still until `release`, `limit_ms` at most; those that cannot be held run on."""
 
     def __init__(self, threads: list[int], limit_ms: int) -> None: ...
+    def registers(self, thread: int) -> list[int]:
+        """The general ones by their numbers in DWARF, when it was first held; empty where it was not."""
+
     def release(self) -> bool:
         """False where they ran on before, at the limit."""
 

@@ -96,6 +96,7 @@ void add_patch(py::module_& module) {
                  return std::make_unique<strobe::HeldThreads>(std::move(threads), std::chrono::milliseconds(limit_ms));
              }),
              py::arg("threads"), py::arg("limit_ms"))
+        .def("registers", &strobe::HeldThreads::registers, py::arg("thread"))
         .def("release", &strobe::HeldThreads::release, py::call_guard<py::gil_scoped_release>());
     module.def("blocked_signals", &strobe::blocked_signals, py::arg("process"), py::arg("agents"),
                py::call_guard<py::gil_scoped_release>());

@@ -46,7 +46,7 @@ from strobe.timeline.records import SessionRecord
 from strobe.timeline.store import Store
 
 if TYPE_CHECKING:
-    from strobe.session.crashes.waiting_threads import WaitingThread
+    from strobe.session.crashes.thread_stacks import ThreadStack
     from strobe.session.probes.session_probes import SessionProbes
     from strobe.session.variables.session_memory import Inside
     from strobe.values.decode.recorded import Block
@@ -568,9 +568,9 @@ class LiveSession(Session):
         self._store.host_events.put([event])
         self._store.add_notes(self.id, {"crash": found.text})
 
-    def waiting_threads(self) -> tuple[list[WaitingThread], int]:
+    def thread_stacks(self) -> tuple[list[ThreadStack], int]:
         """As Session has it."""
-        from strobe.session.crashes.waiting_threads import waiting_threads
+        from strobe.session.crashes.thread_stacks import thread_stacks
 
         if self._exited.is_set():
             return [], 0
@@ -580,7 +580,7 @@ class LiveSession(Session):
                 return self._stack_names.shown(block, self._now_ticks())
 
         try:
-            return waiting_threads(self._target.pid, self._libraries.known, self._resolver, shown)
+            return thread_stacks(self._target.pid, self._libraries.known, self._resolver, shown)
         except OSError:  # it has just ended
             return [], 0
 

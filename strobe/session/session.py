@@ -36,7 +36,7 @@ from strobe.timeline.records import SessionRecord
 from strobe.timeline.store import Store
 
 if TYPE_CHECKING:  # most runs ask for no variable, and these take longer to import than such a run
-    from strobe.session.crashes.waiting_threads import WaitingThread
+    from strobe.session.crashes.thread_stacks import ThreadStack
     from strobe.session.questions import Counted, Found, Touched
     from strobe.session.questions.compare import Compared, Side
     from strobe.session.questions.joining import Join, Joined
@@ -558,8 +558,8 @@ class Session:
         """As the store has it now. Raises SESSION_NOT_FOUND where it was deleted."""
         return self._store.get_session(self.id)
 
-    def waiting_threads(self) -> tuple[list[WaitingThread], int]:
-        """Where the threads of its program wait, of those that do, and how many there was no time to look at. None
+    def thread_stacks(self) -> tuple[list[ThreadStack], int]:
+        """Where the threads of its program are, and how many there was no time to look at. None
         where it does not run, or is another process's."""
         return [], 0
 

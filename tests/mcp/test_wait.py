@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import threading
 import time
 from collections.abc import Callable
@@ -138,6 +139,39 @@ def test_where_a_program_hangs(wire: Wire, build_program: Build, optimized: str,
     assert main["stack"][1:] == [f"main stuck.c:{joins}"]
     callers = "<a traced call: its events have its callers>" if trace else f"work stuck.c:{asks}"
     assert workers["stack"][1:] == [f"take stuck.c:{waits}", callers]
+
+
+@pytest.mark.parametrize("optimized", ["-O0", "-O2"])
+def test_where_a_program_runs_for_ever(wire: Wire, build_program: Build, optimized: str) -> None:
+    """The stack of a thread that runs, though no call is recorded; it runs on, and one that waits is there as well."""
+    program = build_program("spins", "-g", optimized, "-pthread")
+    spins, asks = (line_of("spins.c", marker) for marker in ("/* spins", "/* asks"))
+    alone = launched(wire, program, wait={"until": "exit", "timeoutMs": 1500})
+    (main,) = alone["threads"]
+    assert main["running"] == [f"spins {alone['pid']}"]
+    assert main["stack"][0].startswith("search spins.c:") and abs(int(main["stack"][0].split(":")[1]) - spins) <= 1
+    assert main["stack"][1] == f"look spins.c:{asks}" and main["stack"][2].startswith("main spins.c:")
+    again = wire.good("debug_trace", sessionId=alone["sessionId"], wait={"until": "time", "timeoutMs": 300})
+    assert "threads" not in again  # as something was recorded: its output
+    beside = launched(wire, program, "beside", wait={"until": "exit", "timeoutMs": 1500})
+    running, waiting = sorted(beside["threads"], key=lambda one: "waiting" in one)
+    assert [frame.split(" ")[0] for frame in running["stack"]] == ["search", "look", "work"]
+    assert waiting["waiting"] == [f"spins {beside['pid']}"]
+    assert waiting["stack"][-1] == f"main spins.c:{line_of('spins.c', '/* joins')}"
+
+
+def test_attached_to_a_program_that_runs_for_ever(wire: Wire, build_program: Build) -> None:
+    """Also after a wait for a time in which nothing was recorded. The program runs on where it was."""
+    program = build_program("spins", "-g", "-O1", "-pthread")
+    with subprocess.Popen([program], stdout=subprocess.DEVNULL) as process:
+        try:
+            answer = launched(wire, program, pid=process.pid, wait={"until": "time", "timeoutMs": 300})
+            (main,) = answer["threads"]
+            assert [frame.split(" ")[0] for frame in main["stack"]] == ["search", "look", "main"]
+            wire.good("debug_stop", sessionId=answer["sessionId"])
+            assert process.poll() is None
+        finally:
+            process.kill()
 
 
 @pytest.mark.parametrize("until", [{"until": "exit"}, {"until": "output", "match": "never printed"}])

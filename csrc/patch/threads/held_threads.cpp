@@ -1,7 +1,9 @@
 #include "patch/threads/held_threads.h"
 
+#include <elf.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 
@@ -9,6 +11,8 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <map>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -52,6 +56,21 @@ bool is_forking(pid_t thread) {
 #else
     (void)thread;
     return false;
+#endif
+}
+
+// By their numbers in DWARF; empty where the thread has ended.
+std::vector<std::uint64_t> registers_of_stopped(pid_t thread) {
+    user_regs_struct read{};
+    iovec whole{&read, sizeof read};
+    if (ptrace(PTRACE_GETREGSET, thread, NT_PRSTATUS, &whole) != 0) return {};
+#ifdef __x86_64__
+    return {read.rax, read.rdx, read.rcx, read.rbx, read.rsi, read.rdi, read.rbp, read.rsp,
+            read.r8,  read.r9,  read.r10, read.r11, read.r12, read.r13, read.r14, read.r15};
+#else
+    std::vector<std::uint64_t> found(std::begin(read.regs), std::end(read.regs));
+    found.push_back(read.sp);
+    return found;
 #endif
 }
 
@@ -113,6 +132,12 @@ class Stopping {
             std::this_thread::sleep_for(std::min<Clock::duration>(left, kBetweenEvents));
             look_after(false);
         }
+    }
+
+    std::map<pid_t, std::vector<std::uint64_t>> registers() const {
+        std::map<pid_t, std::vector<std::uint64_t>> found;
+        for (const pid_t thread : held_) found.emplace(thread, registers_of_stopped(thread));
+        return found;
     }
 
     // While they are held: what comes to a stop only now, or is killed.
@@ -263,6 +288,12 @@ HeldThreads::HeldThreads(std::vector<pid_t> threads, std::chrono::milliseconds l
 
 HeldThreads::~HeldThreads() { release(); }
 
+std::vector<std::uint64_t> HeldThreads::registers(pid_t thread) {
+    const std::lock_guard<std::mutex> own(lock_);
+    const auto found = registers_.find(thread);
+    return found == registers_.end() ? std::vector<std::uint64_t>{} : found->second;
+}
+
 bool HeldThreads::release() {
     {
         const std::lock_guard<std::mutex> own(lock_);
@@ -280,6 +311,10 @@ void HeldThreads::hold(const std::vector<pid_t>& threads, std::chrono::milliseco
     auto at_once = kHeldFirst;
     for (auto run = kFirstRun; !is_over; run = std::min(2 * run, kLongestRun)) {
         stopping.hold_outside_loader(std::min(deadline, Clock::now() + kLoads));
+        if (run == kFirstRun) {
+            const std::lock_guard<std::mutex> own(lock_);
+            registers_ = stopping.registers();
+        }
         const auto until = std::min(deadline, Clock::now() + at_once);
         do {
             is_over = wait_released(std::min(until, Clock::now() + kBetweenHeldLooks));

@@ -5,6 +5,8 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
+#include <map>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -22,6 +24,10 @@ class HeldThreads {
     HeldThreads& operator=(const HeldThreads&) = delete;
     ~HeldThreads();
 
+    // Its general registers, by their numbers in DWARF, as they were when the constructor returned. Empty where it was
+    // not held then.
+    std::vector<std::uint64_t> registers(pid_t thread);
+
     // Lets go of all; signals that arrived meanwhile are delivered then. False where they ran on before, at the limit.
     bool release();
 
@@ -34,6 +40,7 @@ class HeldThreads {
     bool are_held_ = false;
     bool is_released_ = false;
     bool was_in_time_ = false;
+    std::map<pid_t, std::vector<std::uint64_t>> registers_;
     std::thread tracer_;  // the kernel takes requests from the tracing thread alone
 };
 

@@ -150,11 +150,10 @@ def _answer_of(session: Session, waited: Waited) -> dict[str, Any]:
         answer["event"] = _event(waited.event)
     if crash := session.last(EventFilter(event_type="crash"), 1):
         answer["crash"] = _crash(session, crash[-1])
-    if ended is None and waited.reason == "time-out":
+    recorded = _output(session) | _probes(session) | _calls(session)
+    if ended is None and (waited.reason == "time-out" or (waited.reason == "time" and _is_silent(recorded))):
         answer |= _threads(session)
-    answer |= _output(session)
-    answer |= _probes(session)
-    answer |= _calls(session)
+    answer |= recorded
     answer["loss"] = totals_json.loss(session.timeline.loss())
     answer["cursor"] = waited.cursor
     return answer
@@ -167,16 +166,22 @@ def _reason(reason: str, ended: Ending | None) -> str:
     return "signal" if ended.signal is not None else ended.how
 
 
+def _is_silent(recorded: dict[str, Any]) -> bool:
+    return not any(recorded.get(name) for name in ("output", "probeTotals", "totals"))
+
+
 def _threads(session: Session) -> dict[str, Any]:
-    """Where the threads of a program wait that has not done what was waited for; those with one stack once."""
-    by_stack: dict[tuple[str, ...], list[str]] = {}
-    found, left = session.waiting_threads()
+    """Where the threads of a program are that has not done what was waited for; those with one stack once."""
+    by_stack: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    found, left = session.thread_stacks()
     for one in found:
         stack = tuple(_short(frame) for frame in one.stack[:_FRAMES_SHOWN])
         if len(one.stack) > _FRAMES_SHOWN:
             stack += ("…",)
-        by_stack.setdefault(stack, []).append(f"{one.name} {one.thread_id}")
-    shown = [{"waiting": names[:_THREADS_NAMED], "stack": list(stack)} for stack, names in by_stack.items()]
+        by_stack.setdefault(("running" if one.is_running else "waiting", stack), []).append(
+            f"{one.name} {one.thread_id}"
+        )
+    shown = [{how: names[:_THREADS_NAMED], "stack": list(stack)} for (how, stack), names in by_stack.items()]
     answer: dict[str, Any] = {"threads": shown[:_STACKS_SHOWN]} if shown else {}
     return answer | ({"threadsNotLookedAt": left} if left else {})
 
