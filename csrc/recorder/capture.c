@@ -18,7 +18,8 @@ static uint32_t strobe_capture_text(const struct strobe_recorder* recorder, cons
         kept = strobe_read_text(recorder, state, address, (uint8_t*)(out + 1), bytes, unit, &ended);
     else
         kept =
-            strobe_read_bytes(recorder, state, strobe_may_touch(recorder, state), address, (uint8_t*)(out + 1), bytes);
+            strobe_read_bytes(recorder, state, strobe_may_touch_here(recorder, state), address, (uint8_t*)(out + 1),
+                                 bytes);
     out[0] = kept;
     if (kept == 0 && bytes > 0 && !ended) out[0] |= STROBE_TEXT_UNREADABLE;
     if (!ended && (unit != 0 || kept < length)) out[0] |= STROBE_TEXT_CUT;
@@ -45,7 +46,7 @@ static uint32_t strobe_capture_counted(const struct strobe_recorder* recorder, c
 static uint32_t strobe_capture_string(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
                                       const struct strobe_capture* capture, uint64_t object, uint64_t* out) {
     uint64_t parts[2];
-    int may_touch = strobe_may_touch(recorder, state);
+    int may_touch = strobe_may_touch_here(recorder, state);
     if (!strobe_read_number(recorder, state, may_touch, object + capture->offset, 8, &parts[0]) ||
         !strobe_read_number(recorder, state, may_touch, object + capture->other, 8, &parts[1])) {
         out[0] = STROBE_TEXT_UNREADABLE;
@@ -59,7 +60,7 @@ static uint32_t strobe_capture_string(const struct strobe_recorder* recorder, co
 static uint32_t strobe_capture_libcxx(const struct strobe_recorder* recorder, const struct strobe_thread_state* state,
                                       const struct strobe_capture* capture, uint64_t object, uint64_t* out) {
     uint64_t parts[3];
-    int may_touch = strobe_may_touch(recorder, state);
+    int may_touch = strobe_may_touch_here(recorder, state);
     if (strobe_read_bytes(recorder, state, may_touch, object, (uint8_t*)parts, sizeof parts) != sizeof parts) {
         out[0] = STROBE_TEXT_UNREADABLE;
         return 1;

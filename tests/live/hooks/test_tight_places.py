@@ -18,6 +18,18 @@ def test_small_stacks(launch: Launch, build_program: Build, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("form", ["native", "portable"])
+def test_texts_on_small_stacks(
+    launch: Launch, build_program: Build, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    """The frame of a fault has no room there, so the kernel reads."""
+    monkeypatch.setenv("STROBE_RECORDER", form)
+    program = build_program("small_stacks_text", "-O1", "-Wl,-z,now")
+    session = launch(program, patterns=["view", "object"], sampling="off")
+    assert outcome(session) == untraced(program)
+    assert {name: totals(session)[name].count for name in ("view", "object")} == {"view": 1010, "object": 1010}
+
+
+@pytest.mark.parametrize("form", ["native", "portable"])
 @pytest.mark.parametrize("way", ["deferred", "asynchronous", "blocked"])
 def test_threads_are_cancelled(
     launch: Launch, build_program: Build, monkeypatch: pytest.MonkeyPatch, form: str, way: str
