@@ -17,8 +17,7 @@ static uint32_t strobe_capture_text(const struct strobe_recorder* recorder, cons
     if (unit != 0)
         kept = strobe_read_text(recorder, state, address, (uint8_t*)(out + 1), bytes, unit, &ended);
     else
-        kept =
-            strobe_read_bytes(recorder, state, strobe_may_touch_here(recorder, state), address, (uint8_t*)(out + 1),
+        kept = strobe_read_bytes(recorder, state, strobe_may_touch_here(recorder, state), address, (uint8_t*)(out + 1),
                                  bytes);
     out[0] = kept;
     if (kept == 0 && bytes > 0 && !ended) out[0] |= STROBE_TEXT_UNREADABLE;

@@ -270,12 +270,13 @@ class Hooks:
         own = [module for index, module in enumerate(modules) if index == 0 or not is_system_runtime(module.path)]
         traced = self.modules.of(own)
         self.own = _symbols(traced)
-        if all(pattern.kind not in ("lib", "heap") for pattern in patterns):
+        system_names = self.selection.system_names & self.patterns.keys()
+        if not system_names and all(pattern.kind not in ("lib", "heap") for pattern in patterns):
             self.selection = select(patterns, self.own)
             if all(self.selection.matches.values()):
                 return traced
         traced = self.modules.of(modules)
-        self.selection = select(patterns, _symbols(traced))
+        self.selection = select(patterns, _symbols(traced), system_names)
         return traced
 
     def _install(

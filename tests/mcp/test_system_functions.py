@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support import programs
 from support.mcp_wire import Wire
 from support.programs import PROGRAMS
+from support.wait import wait_until
 
 Build = Callable[..., Path]
 BYTES = 7919 * 4
@@ -89,3 +91,21 @@ def test_the_place_is_a_library(wire: Wire, program: Path) -> None:
     text = wire.bad("debug_launch", **asked(program, probes=[{"at": "@lib:libc.so.6"}]))
     assert "of a system library the functions are named one by one" in text
     assert "a trace of @lib:libc.so.6 records the calls of all" in text
+
+
+def test_a_library_that_has_a_function_of_that_name(wire: Wire, build_program: Build, program_cache: Path) -> None:
+    """Both are meant from then on. The program waits in the C library's after each 1,000 calls of the other one."""
+    options = ("-shared", "-fPIC", "-Wl,-Bsymbolic", "-Dplugin_helper=usleep")
+    library = programs.build(programs.source_of("plugin"), options, None, program_cache)
+    program = build_program("dlopens")
+    answer = wire.good(
+        "debug_launch", command=str(program), args=[str(library), "reload"], projectRoot=str(PROGRAMS), trace=["usleep"]
+    )
+
+    def counted(**more: Any) -> int:
+        found = wire.good("debug_query", sessionId=answer["sessionId"], function={"equals": "usleep"}, **more)
+        return int(found["totalCount"])
+
+    wait_until(lambda: counted(where="$duration > 50000000") >= 3, "pauses in the C library")
+    assert counted() >= 2 * 3000  # of the library's in the meantime; entries and returns
+    wire.good("debug_stop", sessionId=answer["sessionId"])

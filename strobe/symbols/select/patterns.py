@@ -10,7 +10,7 @@ import contextlib
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import compress, count, repeat
 from pathlib import Path
@@ -166,7 +166,8 @@ class Selection:
     the same with `**` for each `*`, and how many functions that matches.
     `partly_inlined`: of the functions, those that were also inlined, by name, with the number of sites. `folded`: as
     folded.py finds them. `same_code`: of the functions, those whose code is that of others, too, by name, with the
-    names of these. `unseen`: as unseen_calls.py finds them.
+    names of these. `unseen`: as unseen_calls.py finds them. `system_names`: texts of name patterns that mean functions
+    of the system's libraries.
     """
 
     functions: list[FunctionSymbol] = field(default_factory=list)
@@ -178,6 +179,7 @@ class Selection:
     folded: dict[str, str] = field(default_factory=dict)
     same_code: dict[str, list[str]] = field(default_factory=dict)
     unseen: dict[str, Unseen] = field(default_factory=dict)
+    system_names: set[str] = field(default_factory=set)
 
     def meant(self, text: str) -> str:
         """What a pattern that matches nothing may have meant, as a sentence; "" where nothing is near."""
@@ -193,11 +195,14 @@ def parse_all(texts: Iterable[str], project_root: str | None = None) -> list[Pat
     return [Pattern.parse(text, project_root) for text in texts]
 
 
-def select(patterns: Sequence[Pattern], modules: Sequence[ModuleSymbols]) -> Selection:
+def select(
+    patterns: Sequence[Pattern], modules: Sequence[ModuleSymbols], system_names: Collection[str] = ()
+) -> Selection:
     """Matches patterns against modules, the first of which is the main program.
 
     Name and file patterns see all modules except for the system's runtime libraries, which only @lib: and exact names
-    reach, these where nothing else is called so.
+    reach, these where nothing else is called so. `system_names` have reached them, and go on to do so when a library
+    is loaded that has a function of the same name, which they mean as well.
     """
     searched = [module for index, module in enumerate(modules) if index == 0 or not is_system_runtime(module.path)]
     sanitized = _with_sanitizer(searched)
@@ -207,8 +212,11 @@ def select(patterns: Sequence[Pattern], modules: Sequence[ModuleSymbols]) -> Sel
     for pattern in patterns:
         found = each_once(list(matching(pattern, modules if pattern.kind in ("lib", "heap") else searched)), modules)
         inlined = _inlined_sites(pattern, searched)
-        of_system = Named() if found or inlined else in_system(pattern, modules[1:])
-        found = found or each_once(of_system.functions, modules)
+        is_own = bool(found or inlined) and pattern.text not in system_names
+        of_system = Named() if is_own else in_system(pattern, modules[1:])
+        if of_system.functions:
+            found = each_once([*found, *of_system.functions], modules)
+            selection.system_names.add(pattern.text)
         if of_system.functions and pattern.text not in {function.name for function in found}:
             by_other_name |= {function.module for function in found}
         reasons = {

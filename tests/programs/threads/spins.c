@@ -1,4 +1,5 @@
-/* `spins`: the main thread never leaves a loop that calls nothing; `spins beside`: another thread does, and is joined. */
+/* `spins`: the main thread never leaves a loop that calls nothing; `spins beside`: another thread does, and is joined.
+ */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,9 +18,7 @@ __attribute__((noinline)) static int look(int number) {
     return steps;
 }
 
-static void* work(void* argument) {
-    return look(1) ? argument : NULL;
-}
+static void* work(void* argument) { return look(1) ? argument : NULL; }
 
 int main(int count, char** arguments) {
     puts("begun");
