@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 from contextlib import nullcontext
+from pathlib import Path
 
 import pytest
 
@@ -12,7 +13,8 @@ from strobe.symbols.later import Later
 from strobe.symbols.types.model import Record, RecordHead, RecordParts
 from strobe.values.memory import recipes
 from strobe.values.memory.recipes import Recipe, Steps
-from strobe.values.printers import formula
+from strobe.values.printers import description, formula
+from strobe.values.printers import known as known_descriptions
 from strobe.values.printers.arithmetic import known
 from strobe.values.printers.members import Members, Missing
 
@@ -123,3 +125,9 @@ def test_what_a_record_does_not_have_is_missing() -> None:
     for text in ("a", "$0", "size", "sizeof($0)", "&a", "a.b + 1", "word(a)"):
         with pytest.raises(Missing):
             nothing().number(formula.parse(text))
+
+
+def test_the_patterns_of_our_own_descriptions_are_valid() -> None:
+    """They are not checked when they are read."""
+    for file in Path(known_descriptions.__file__).parent.glob("*.toml"):
+        description.load(file.read_text(), file.name)

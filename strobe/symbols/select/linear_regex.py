@@ -29,6 +29,18 @@ class LinearRegex:
         except re2.error as error:
             raise RegexError(_reason(error)) from error
 
+    @property
+    def groups(self) -> int:
+        """How many groups it has."""
+        return int(self._regex.groups)
+
+    def group_of(self, text: str) -> str | None:
+        """What its first group matches at the first place where it matches in the text; None where it does not, or the
+        group takes no part in it."""
+        found = self._regex.search(_bytes(text))
+        group = None if found is None else found.group(1)
+        return None if group is None else group.decode(errors="replace")
+
     def finds(self, text: str) -> bool:
         """Whether it matches anywhere in the text."""
         return self._regex.search(_bytes(text)) is not None

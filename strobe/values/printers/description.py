@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -10,11 +9,12 @@ from typing import Any, TypeVar
 from strobe.dataclass import dataclass, field
 from strobe.symbols.select.nearest import nearest_names
 from strobe.values.printers import formula
-from strobe.values.printers.names import matcher
+from strobe.values.printers.names import NameGlob
 
 _T = TypeVar("_T")
 _TABLE = "printer"
 _COMMON = ("type", "layout")
+_VALID_PATTERN = "valid is a regular expression with one group, as RE2 has them"
 
 
 class DescriptionError(ValueError):
@@ -65,7 +65,7 @@ LAYOUTS = {
     "tuple": Layout({}, {"leaves": "path", "parts": "paths"}),
     "quantity": Layout({"value": "path", "ratio": "type"}, {"clock": "type"}),
     "words": Layout({"number": "number"}, {"words": "words", "otherwise": "text"}),
-    "function": Layout({"code": "number", "pattern": "pattern"}, {"stored": "number"}),
+    "function": Layout({"code": "number", "pattern": "pattern"}, {"stored": "number", "again": "separator"}),
     "trait": Layout({"pointer": "number", "vtable": "number"}),
     "flag": Layout({"number": "number"}),
     "span": Layout({"seconds": "number", "nanos": "number"}),
@@ -80,13 +80,14 @@ class Description:
 
     where: str
     types: tuple[str, ...]
-    patterns: tuple[re.Pattern[str], ...]
+    patterns: tuple[NameGlob, ...]
     layout: str
     keys: dict[str, tuple[Any, ...]]
 
 
-def load(text: str, where: str) -> list[Description]:
-    """The descriptions of a file called `where`. Raises DescriptionError."""
+def load(text: str, where: str, *, checks_patterns: bool = True) -> list[Description]:
+    """The descriptions of a file called `where`. Raises DescriptionError. `checks_patterns`: not of Strobe's own files,
+    as RE2 takes 20 ms to be imported (tests check them)."""
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -97,10 +98,13 @@ def load(text: str, where: str) -> list[Description]:
     tables = content.get(_TABLE, [])
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         raise DescriptionError(f"{where}: '{_TABLE}' is to be written [[{_TABLE}]], once for each type")
-    return [_description(table, f"{where}: [[{_TABLE}]] {number}", where) for number, table in enumerate(tables, 1)]
+    return [
+        _description(table, f"{where}: [[{_TABLE}]] {number}", where, checks_patterns)
+        for number, table in enumerate(tables, 1)
+    ]
 
 
-def _description(table: dict[str, Any], entry: str, where: str) -> Description:
+def _description(table: dict[str, Any], entry: str, where: str, checks_patterns: bool) -> Description:
     names = table.get("type")
     types = (names,) if isinstance(names, str) else tuple(names) if isinstance(names, list) else ()
     if not types or not all(isinstance(name, str) and name for name in types):
@@ -113,7 +117,9 @@ def _description(table: dict[str, Any], entry: str, where: str) -> Description:
     given = {name: value for name, value in table.items() if name not in _COMMON}
     _check_names(given, layout, entry, str(table["layout"]))
     keys = {name: _alternatives(value, layout.kinds[name], f"{entry}: {name}") for name, value in given.items()}
-    return Description(where, types, tuple(map(matcher, types)), str(table["layout"]), keys)
+    for pattern in keys.get("pattern", ()) if checks_patterns else ():
+        _check_pattern(pattern, f"{entry}: pattern")
+    return Description(where, types, tuple(map(NameGlob, types)), str(table["layout"]), keys)
 
 
 def _check_names(given: Mapping[str, Any], layout: Layout, entry: str, name: str) -> None:
@@ -178,12 +184,26 @@ def _text(value: Any, entry: str) -> str:
 
 
 def _pattern(value: Any, entry: str) -> str:
+    if not isinstance(value, str):
+        raise DescriptionError(f"{entry} is {value!r}; {_VALID_PATTERN}")
+    return value
+
+
+def _check_pattern(value: str, entry: str) -> None:
+    from strobe.symbols.select.linear_regex import LinearRegex, RegexError
+
     try:
-        if isinstance(value, str) and re.compile(value).groups == 1:
-            return value
-    except re.error as error:
-        raise DescriptionError(f"{entry}: {error}; valid is a regular expression with one group") from error
-    raise DescriptionError(f"{entry} is {value!r}; valid is a regular expression with one group")
+        groups = LinearRegex(value).groups
+    except RegexError as error:
+        raise DescriptionError(f"{entry}: {error}; {_VALID_PATTERN}") from error
+    if groups != 1:
+        raise DescriptionError(f"{entry} is {value!r}; {_VALID_PATTERN}")
+
+
+def _separator(value: Any, entry: str) -> str:
+    if not isinstance(value, str) or not value:
+        raise DescriptionError(f"{entry} is {value!r}; valid is a text that stands behind a name, before the same name")
+    return value
 
 
 def _flag(value: Any, entry: str) -> bool:
@@ -241,6 +261,7 @@ _KINDS: dict[str, Callable[[Any, str], Any]] = {
     "type": _type,
     "text": _text,
     "pattern": _pattern,
+    "separator": _separator,
     "flag": _flag,
     "links": _links,
     "words": _words,

@@ -21,6 +21,7 @@ _TOKEN = re.compile(
 _TYPE = re.compile(r"\s*(?P<star>\*)?\s*(?P<path>[^\W\d$][\w<>, .\->\[\]]*?)?\s*\.?(?:\$(?P<argument>\d+))?\s*$")
 # Strongest last. What is left of a comparison is made of EQUAL and LESS.
 _LEVELS = (("||",), ("&&",), ("|",), ("^",), ("&",), ("==", "!="), ("<", "<=", ">", ">="), ("<<", ">>"), ("+", "-"))
+_MOST_TOKENS = 200
 _PRODUCTS = ("*", "/", "%")
 
 
@@ -121,7 +122,10 @@ Formula: TypeAlias = Number | ElementSize | This | Argument | SizeOf | OffsetOf 
 @lru_cache(4096)
 def parse(text: str) -> Formula:
     """Raises FormulaError."""
-    return _Parser(text).whole()
+    try:
+        return _Parser(text).whole()
+    except RecursionError:
+        raise FormulaError(f"'{text[:20]}' is nested too deeply") from None
 
 
 @lru_cache(4096)
@@ -136,7 +140,7 @@ def parse_path(text: str) -> Path:
 @lru_cache(4096)
 def parse_type(text: str) -> TypeOf:
     """Raises FormulaError."""
-    found = _TYPE.match(text)
+    found = _TYPE.match(" ".join(text.split()))  # runs of spaces would be tried in every division
     if found is None or (found["path"] is None and found["argument"] is None):
         raise FormulaError(f"'{text}' is not a type: valid are $0, *_M_ptr, _M_value, _M_impl.$1")
     path = None if found["path"] is None else parse_path(found["path"].rstrip(". "))
@@ -163,6 +167,8 @@ class _Parser:
                 raise self._error(f"'{text[at:].strip()[:20]}' is not understood")
             found.append((token.lastgroup, token[token.lastgroup]))
             at = token.end()
+            if len(found) > _MOST_TOKENS:
+                raise FormulaError(f"'{text[:20]}' has more than {_MOST_TOKENS} numbers, names and signs")
         return found
 
     def _choice(self) -> Formula:

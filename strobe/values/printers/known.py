@@ -45,14 +45,16 @@ class Printers:
 def _fits(description: Description, name: str, plain: str) -> bool:
     """Patterns with template arguments are meant for names with these."""
     pairs = zip(description.types, description.patterns, strict=True)
-    return any(pattern.fullmatch(name if "<" in text else plain) for text, pattern in pairs)
+    return any(pattern.fits(name if "<" in text else plain) for text, pattern in pairs)
 
 
 @cache
 def _libraries() -> tuple[Description, ...]:
     folder = resources.files(__package__)
     files = sorted((file for file in folder.iterdir() if file.name.endswith(".toml")), key=lambda file: file.name)
-    return tuple(one for file in files for one in load(file.read_text(encoding="utf-8"), file.name))
+    return tuple(
+        one for file in files for one in load(file.read_text(encoding="utf-8"), file.name, checks_patterns=False)
+    )
 
 
 @cache

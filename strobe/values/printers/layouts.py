@@ -253,7 +253,8 @@ class Building:
         return wrappers.Word(self._number("number"), words, otherwise, self._size)
 
     def _function(self) -> Shape:
-        return wrappers.Callee(self._number("code"), self._number("stored"), self._only("pattern"), self._size)
+        again = self._only("again") if self._has("again") else ""
+        return wrappers.Callee(self._number("code"), self._number("stored"), self._only("pattern"), self._size, again)
 
     def _fields(self) -> Shape:
         members = tuple(self._field(name, wanted) for name, wanted in self._only("fields"))

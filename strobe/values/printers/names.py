@@ -30,9 +30,26 @@ def arguments_text(name: str) -> str:
     return name.partition("<")[2].removesuffix(">").rstrip() if name.endswith(">") else ""
 
 
-def matcher(pattern: str) -> re.Pattern[str]:
-    """`*` stands for anything."""
-    return re.compile(".*".join(re.escape(part) for part in pattern.split("*")), re.DOTALL)
+class NameGlob:
+    """A name in which `*` stands for anything. It takes time in proportion to the name, however many there are."""
+
+    def __init__(self, text: str) -> None:
+        self._parts = text.split("*")
+
+    def fits(self, name: str) -> bool:
+        """Whether it is the whole name."""
+        first, *between, last = self._parts if len(self._parts) > 1 else (*self._parts, "")
+        if len(self._parts) == 1:
+            return name == first
+        at, end = len(first), len(name) - len(last)
+        if end < at or not name.startswith(first) or not name.endswith(last):
+            return False
+        for part in between:
+            found = name.find(part, at, end)
+            if found < 0:
+                return False
+            at = found + len(part)
+        return True
 
 
 @lru_cache(4096)

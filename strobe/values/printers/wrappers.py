@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from strobe.dataclass import dataclass
 from strobe.values.decode.shapes import Decoding, Part, Shape, add_read, pointed, problem, read_value
@@ -11,6 +12,9 @@ from strobe.values.decode.structures import Member, add_apart, add_chosen
 from strobe.values.memory.recipes import NULL, Recipe, Steps
 from strobe.values.model import PointerTo, Quantity, Record, Shown, Tuple
 from strobe.values.printers.conditions import add_if, none_of
+
+if TYPE_CHECKING:
+    from strobe.symbols.select.linear_regex import LinearRegex
 
 _UNITS = {
     (1, 10**9): "ns",
@@ -222,13 +226,15 @@ class Word(Shape):
 class Callee(Shape):
     """A function object: `pattern` finds the name of what it calls in that of the function at `code`.
 
-    Where that name is a function pointer's type, `stored` is the address of the one that was stored.
+    Where that name is a function pointer's type, `stored` is the address of the one that was stored. `again`: the name
+    ends where this text comes and then the same name again; it is what the pattern finds where that is empty.
     """
 
     code: Steps
     stored: Steps
     pattern: str
     size: int
+    again: str = ""
 
     def add_steps(self, recipe: Recipe) -> None:
         for number in (self.code, self.stored or (("CONSTANT", 0, 0, 0),)):
@@ -243,12 +249,33 @@ class Callee(Shape):
         if not code.number:
             return "empty"
         name = decoding.name_at(code.number)
-        found = None if name is None else re.search(self.pattern, name)
-        if found is None:
+        called = None if name is None else self._called_in(name)
+        if called is None:
             return PointerTo(code.number, name)
-        if "(*)" in found[1] and stored.is_there and stored.number:
+        if "(*)" in called and stored.is_there and stored.number:
             return PointerTo(stored.number, decoding.name_at(stored.number))
-        return found[1]
+        return called
+
+    def _called_in(self, name: str) -> str | None:
+        regex = _regex(self.pattern)
+        found = None if regex is None else regex.group_of(name)
+        if found is None or not self.again:
+            return found
+        end = found.rfind(self.again)
+        while end >= 0 and not found.startswith(found[:end], end + len(self.again)):
+            end = found.rfind(self.again, 0, end)
+        return found[:end] if end >= 0 else None
+
+
+@lru_cache(64)
+def _regex(pattern: str) -> LinearRegex | None:
+    """None of what an older Strobe recorded, which RE2 does not take."""
+    from strobe.symbols.select.linear_regex import LinearRegex, RegexError
+
+    try:
+        return LinearRegex(pattern)
+    except RegexError:
+        return None
 
 
 @dataclass(frozen=True)

@@ -29,11 +29,20 @@ struct Owner {
 struct Self {
     Self* self;
 };
+struct Callback {
+    int (*code)();
+};
 }  // namespace my
 
 typedef struct {
     int raw;
 } Fixed;
+
+struct llllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllll {
+    int raw;
+};
+
+extern "C" int aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa_called() { return 1; }
 
 int gItems[4] = {3, 4, 1, 2};
 my::Ring<int> gRing{gItems, 0, 4, 4};
@@ -43,6 +52,8 @@ my::Node gLast{3, nullptr}, gMiddle{2, &gLast}, gFirst{1, &gMiddle};
 my::Owner gOwner{{5, 1}, &gLabel};
 my::Self gSelf{&gSelf};
 Fixed gFixed{384};
+llllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllll gNamed{7};
+my::Callback gCallback{aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa_called};
 std::vector<my::Label> gLabels{gLabel, gLater};
 
 int main() {

@@ -65,6 +65,16 @@ count = "1"
 """
 
 
+NUMBER = '[[printer]]\ntype = "X"\nlayout = "words"\nnumber = "%s"'
+CALLBACK = """
+[[printer]]
+type = "my::Callback"
+layout = "function"
+code = "code"
+pattern = '%s'
+"""
+
+
 @pytest.fixture
 def own(build_program: Callable[..., Path], manager: SessionManager, tmp_path: Path) -> Iterator[Session]:
     """A session of a project without descriptions yet."""
@@ -133,6 +143,11 @@ def test_a_type_that_is_not_as_described_shows_its_members(own: Session, tmp_pat
             "(X): number: 'a +': it ends too early; valid is",
         ),
         ('[[printer]]\ntype = "X"\nlayout = "words"\nnumber = "a"\notherwise = "{x}"', "(X): otherwise is '{x}'"),
+        (NUMBER % ("(" * 90 + "1" + ")" * 90), "(X): number: '((((((((((((((((((((' is nested too deeply; valid is"),
+        (NUMBER % ("1+" * 5_000 + "1"), "(X): number: '1+1+1+1+1+1+1+1+1+1+' has more than 200 numbers"),
+        (CALLBACK % "([)", "(my::Callback): pattern: missing ]: [); valid is a regular expression with one group"),
+        (CALLBACK % "a", "(my::Callback): pattern is 'a'; valid is a regular expression with one group"),
+        (CALLBACK % r"(a)\1", "pattern: invalid escape sequence: \\1 (backreferences are not supported); valid is"),
     ],
 )
 def test_a_mistake_is_reported_and_reading_goes_on(own: Session, tmp_path: Path, mistake: str, told: str) -> None:
@@ -142,6 +157,29 @@ def test_a_mistake_is_reported_and_reading_goes_on(own: Session, tmp_path: Path,
     assert str(tmp_path / ".strobe" / "printers.toml") in warning
     assert told in warning
     assert warning.endswith("descriptions of types are left out.")
+
+
+@pytest.mark.parametrize("pattern", ["(a+)_called", "^(.*)_called$"])
+def test_what_is_called(own: Session, tmp_path: Path, pattern: str) -> None:
+    describe(tmp_path, CALLBACK % pattern)
+    assert shown(own, "gCallback") == 40 * "a"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        CALLBACK % "(a+)+$",  # two to the power of 40 steps, for an engine that goes back
+        '[[printer]]\ntype = "' + 20 * "*l" + '*x"\nlayout = "value"\nvalue = "text"',
+        f'[[printer]]\ntype = "X"\nlayout = "pointer"\npointer = 0\ntarget = "a{" " * 2_000}!"',
+    ],
+    ids=["pattern", "type", "formula"],
+)
+@pytest.mark.timeout(30)
+def test_nothing_in_the_file_takes_for_ever(own: Session, tmp_path: Path, text: str) -> None:
+    """Under Python's lock, all clients of a daemon would wait."""
+    describe(tmp_path, text)
+    assert "a_called>" in shown(own, "gCallback")
+    assert shown(own, "gNamed") == "{raw = 7}"
 
 
 def test_a_file_that_cannot_be_read_is_reported(own: Session, tmp_path: Path) -> None:
