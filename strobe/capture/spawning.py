@@ -39,7 +39,11 @@ class killed_on_failure(contextlib.AbstractContextManager[None]):
 
     def _kill(self) -> None:
         with contextlib.suppress(*FRIDA_ERRORS):  # which it raises of many kinds where the process has ended
-            ROUTER.device().kill(self._pid)
+            use = ROUTER.use()
+            try:
+                use.device.kill(self._pid)
+            finally:
+                use.end()
         if self._process is not None:
             with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self._process, signal.SIGKILL)

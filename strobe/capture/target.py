@@ -15,13 +15,13 @@ from enum import Enum
 from functools import partial
 from io import FileIO
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from strobe import threads
 from strobe.capture import program
 from strobe.capture.agent.agent_link import AgentLink, LeftChange
 from strobe.capture.agent.agent_threads import held, keep_signals_from
-from strobe.capture.agent.device import FRIDA_ERRORS, ROUTER
+from strobe.capture.agent.device import FRIDA_ERRORS, ROUTER, DeviceUse
 from strobe.capture.agent.extras_request import ExtrasRequest
 from strobe.capture.agent.frida_import import frida
 from strobe.capture.agent.frida_session import FridaSession
@@ -124,11 +124,27 @@ class Target:
         events: TargetEvents,
         started: Callable[[int], None],
     ) -> Target:
-        device = ROUTER.device()
+        use = ROUTER.use()
+        try:
+            return Target._spawn_with(use, spec, resolved, segment_path, stdin_path, events, started)
+        except BaseException:
+            use.end()
+            raise
+
+    @staticmethod
+    def _spawn_with(
+        use: DeviceUse,
+        spec: LaunchSpec,
+        resolved: program.Program,
+        segment_path: str,
+        stdin_path: str | None,
+        events: TargetEvents,
+        started: Callable[[int], None],
+    ) -> Target:
         stdio = "pipe" if spec.stdio == "capture" else "inherit"
         try:
             with low_descriptors_taken() as foreign:
-                pid = device.spawn(
+                pid = use.device.spawn(
                     resolved.path, argv=list(resolved.argv), envp=resolved.env, cwd=resolved.cwd, stdio=stdio
                 )
         except (frida.NotSupportedError, frida.PermissionDeniedError, frida.InvalidArgumentError) as error:
@@ -142,7 +158,7 @@ class Target:
                 ROUTER.connect(pid, target._receiver)
             else:
                 target._open_streams.clear()
-            target._begin(device)
+            target._begin(use)
             foreign += fridas_descriptors(pid)
             target._agent.prepare_descriptors(stdin_path, stdio == "pipe", foreign)
         return target
@@ -162,7 +178,7 @@ class Target:
         wait_until_attachable(pid)
         try:
             target = Target(pid, True, segment_path, events)
-            target._begin(ROUTER.device())
+            target._begin(ROUTER.use())
         except _SILENT as error:
             raise failure("agent_silent", pid=pid, reason=error) from error
         except (frida.ProcessNotFoundError, ProcessLookupError) as error:  # it was there, see above
@@ -171,9 +187,10 @@ class Target:
             raise refused(pid, error, isinstance(error, frida.PermissionDeniedError)) from error
         return target
 
-    def _begin(self, device: Any) -> None:
+    def _begin(self, use: DeviceUse) -> None:
+        self._use = use
         try:
-            self._enter(device)
+            self._enter()
             last = partial(end_with_last_thread, self.pid, self._agent, self._released)
             threads.start(f"strobe-last-{self.pid}", last, threads.logged_only)
             threads.start(f"strobe-end-{self.pid}", self._watch_end, self._fail(_END))
@@ -182,9 +199,8 @@ class Target:
             self._let_go()
             raise
 
-    def _enter(self, device: Any) -> None:
-        self._device = device
-        self._session = FridaSession(device, self.pid, self._pidfd, self.attached)
+    def _enter(self) -> None:
+        self._session = FridaSession(self._use, self.pid, self._pidfd, self.attached)
         if self.attached:
             self._session.wait_for_beginning()
         # They do not fork while there is a hook without its guard, which Frida installs at any moment from here on, nor
@@ -226,6 +242,8 @@ class Target:
             if agent is not None:
                 agent.close()
             self._left.set()
+            if not self.attached:
+                self._forget_session()
             self._close()
 
     def give_up(self) -> None:
@@ -241,7 +259,7 @@ class Target:
             keep_signals_from(self._agent, self.pid)  # not before: Frida holds the threads while it starts
             self._patches.running = True
             with contextlib.suppress(frida.ProcessNotFoundError):
-                self._device.resume(self.pid)
+                self._use.device.resume(self.pid)
 
     def modules(self) -> list[LoadedModule]:
         """The modules now loaded, the main program first."""
@@ -443,6 +461,8 @@ class Target:
         """Raises agent_stays where a thread does not leave its code: it does no harm there, and would if it went."""
         with contextlib.suppress(ProcessLookupError, *FRIDA_ERRORS):
             if not self._agent.let_threads_leave():
+                if self._session is not None:
+                    self._session.stay()
                 raise failure("agent_stays", pid=self.pid)
         threads: set[int] = set()
         with contextlib.suppress(OSError, StrobeError, *FRIDA_ERRORS):
@@ -531,10 +551,18 @@ class Target:
             last.callback(self._released.set)
             last.callback(self._ended.set)
             last.callback(self._close)
+            last.callback(self._forget_session)
             if self._open_streams:
                 self._output_ended.wait(_OUTPUT_END_S)
 
+    def _forget_session(self) -> None:
+        """The process has ended."""
+        if self._session is not None:
+            self._session.forget()
+
     def _close(self) -> None:
+        if not self._open_streams:  # who still writes there would be ended by SIGPIPE
+            self._use.end()
         with self._pidfd_lock:
             os.close(self._pidfd)
             os.close(self._wake)

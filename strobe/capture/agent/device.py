@@ -1,12 +1,14 @@
-"""Frida's local device, one per process, and the way of each program's output to its target."""
+"""Frida's local devices, mostly one in a process, and the way of each program's output to its target."""
 
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from strobe import _core
+from strobe import _core, threads
 from strobe.capture.agent.frida_helper import FridaHelper
 from strobe.capture.agent.frida_import import frida
 from strobe.capture.limits import check_descriptors
@@ -18,6 +20,29 @@ FRIDA_ERRORS: tuple[type[Exception], ...] = tuple(
 Receiver = Callable[[int, bytes], None]
 
 
+class DeviceUse:
+    """One local device of Frida's. It stays open until all its uses have ended, and as long as it is the present one.
+
+    One that is not used takes 2 MB and 3 descriptors.
+    """
+
+    def __init__(self, device: Any, router: OutputRouter) -> None:
+        self.device = device
+        self._router = router
+        self._is_over = False
+
+    def again(self) -> DeviceUse:
+        """Another use of the same device. To be made while this one lasts."""
+        return self._router._use_again(self.device)
+
+    def end(self) -> None:
+        """Nothing is asked of the device by this user any more. A second time it does nothing."""
+        with self._router._device_lock:
+            was_over, self._is_over = self._is_over, True
+        if not was_over:
+            self._router._end_use(self.device)
+
+
 class OutputRouter:
     """Frida reports output per device; this passes it on per process. `b""` on a descriptor is its end."""
 
@@ -25,35 +50,55 @@ class OutputRouter:
         self._lock = threading.Lock()  # of the receivers: Frida's thread waits for it, on which Frida's answers wait
         self._device_lock = threading.Lock()
         self._device: Any = None
-        self._former: list[Any] = []  # whose sessions go on
+        self._managers: dict[Any, Any] = {}  # Frida's, of each device that is open
+        self._uses: Counter[Any] = Counter()
         self._helper = FridaHelper()
         self._receivers: dict[int, Receiver] = {}
         self._early: dict[int, list[tuple[int, bytes]]] = {}
         self._silenced: set[int] = set()
 
-    def device(self) -> Any:
-        """Frida's local device, made with the first use. Raises LIMIT_REACHED where descriptors are too few."""
+    def use(self) -> DeviceUse:
+        """Frida's local device, opened with the first use. Raises LIMIT_REACHED where descriptors are too few."""
         with self._device_lock:
             if self._device is None:
                 check_descriptors()
                 _core.end_children_with_us(frida._frida.__file__)
-                self._device = self._helper.start_with(frida.get_local_device)
-                self._device.on("output", self._receive)
-            return self._device
+                manager = frida.DeviceManager()
+                self._device = self._helper.start_with(manager, partial(self._open, manager))
+            return self._used(self._device)
 
-    def renew(self, former: Any) -> Any:
-        """Another device than `former`, for all that is started or attached to from now on.
+    def replace(self, former: DeviceUse) -> None:
+        """Another device than `former` has, for all that is started or attached to from now on.
 
         A device keeps waiting for an agent that does not end, whenever its process is attached to; another one knows
         nothing of it.
         """
         with self._device_lock:
-            if self._device is former:
-                self._former.append(former)
-                devices = frida.DeviceManager()
-                self._device = devices.get_device_by_type("local", 0)
-                self._device.on("output", self._receive)
-            return self._device
+            if self._device is former.device:
+                self._device = self._open(frida.DeviceManager())
+
+    def _open(self, manager: Any) -> Any:
+        device = manager.get_device_by_type("local", 0)
+        device.on("output", self._receive)
+        self._managers[device] = manager
+        return device
+
+    def _used(self, device: Any) -> DeviceUse:
+        self._uses[device] += 1
+        return DeviceUse(device, self)
+
+    def _use_again(self, device: Any) -> DeviceUse:
+        with self._device_lock:
+            return self._used(device)
+
+    def _end_use(self, device: Any) -> None:
+        with self._device_lock:
+            self._uses[device] -= 1
+            if self._uses[device] or device is self._device:
+                return
+            del self._uses[device]
+            manager = self._managers.pop(device)
+        threads.start("strobe-frida-close", manager.close, threads.logged_only)  # it may take its time
 
     def clean_up(self) -> None:
         """Ends what Frida leaves behind."""

@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Any
 
 from strobe import threads
-from strobe.capture.agent.frida_import import frida
 from strobe.capture.children import started
 
 log = logging.getLogger(__name__)
@@ -46,8 +45,9 @@ class FridaHelper:
         self._own: list[Path] = []
         self._started = threading.Event()
 
-    def start_with(self, open_device: Callable[[], Any]) -> Any:
-        """The device. Frida starts the helper in the background, and is waited for there."""
+    def start_with(self, manager: Any, open_device: Callable[[], Any]) -> Any:
+        """The device, of this `manager` of Frida's. Frida starts the helper in the background, and is waited for
+        there."""
         lock = _take_lock()
         if lock is not None:
             _end_orphans(lock)
@@ -55,7 +55,7 @@ class FridaHelper:
         try:
             return open_device()
         finally:
-            threads.start("strobe-frida", lambda: self._settle(lock, before), threads.logged_only)
+            threads.start("strobe-frida", lambda: self._settle(manager, lock, before), threads.logged_only)
 
     def end(self) -> None:
         """Ends the helper and removes its folder; also older folders that nobody runs from."""
@@ -69,9 +69,9 @@ class FridaHelper:
             for folder in _folders():
                 _remove_abandoned(folder)
 
-    def _settle(self, lock: int | None, before: set[Path]) -> None:
+    def _settle(self, manager: Any, lock: int | None, before: set[Path]) -> None:
         try:
-            frida.enumerate_devices()  # returns when everything that Frida starts is started
+            manager.enumerate_devices()  # returns when everything that Frida starts is started
             self._own = [folder for folder in _folders() if folder not in before]
             if lock is not None:
                 mine = {folder.name: _this_process() for folder in self._own}

@@ -10,10 +10,10 @@ import time
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from strobe import _core
+from strobe import _core, threads
 from strobe.capture import task_status
 from strobe.capture.agent.agent_socket import AgentSocket
-from strobe.capture.agent.device import FRIDA_ERRORS, ROUTER
+from strobe.capture.agent.device import FRIDA_ERRORS, ROUTER, DeviceUse
 from strobe.capture.agent.failed_attach import AttachAttempt
 from strobe.capture.agent.frida_import import frida
 from strobe.capture.agent.libc_names import has_names_of_libc
@@ -49,14 +49,18 @@ class FridaSession:
     Raises process_blocked, agent_silent, and what Frida raises.
     """
 
-    def __init__(self, device: Any, pid: int, pidfd: int, goes_on: bool) -> None:
+    def __init__(self, use: DeviceUse, pid: int, pidfd: int, goes_on: bool) -> None:
         self._pid = pid
         self._goes_on = goes_on
-        self._device = device
+        self._use = use.again()
         self._injection = Injection(pid)
         self._socket = AgentSocket(pid, pidfd)
         self._guard: _core.InjectionGuard | None = None
-        self.session = self._enter()
+        try:
+            self.session = self._enter()
+        except BaseException:
+            self._use.end()
+            raise
         self._injection.note()
         self._socket.note()
 
@@ -105,11 +109,28 @@ class FridaSession:
             if not is_detached and not self._is_detached(time.monotonic() + _LEAVING_S):
                 self._detach()
         finally:
-            if not self._injection.wait_for_end(waits_while_stopped):
+            if self._injection.wait_for_end(waits_while_stopped):
+                self._use.end()
+            else:
                 log.warning("Frida's agent in process %d does not end", self._pid)
-                ROUTER.renew(self._device)  # with this one the next attach to the process would wait for that
+                ROUTER.replace(self._use)  # with this one the next attach to the process would wait for that
+                self.stay()
             if guard is not None:
                 guard.end()
+
+    def forget(self) -> None:
+        """The process has ended."""
+        self._use.end()
+
+    def stay(self) -> None:
+        """Nobody waits for the agent. When it ends, Frida's device clears up in the process: it stays open."""
+        threads.start(f"strobe-agent-{self._pid}", self._wait_for_late_end, threads.logged_only)
+
+    def _wait_for_late_end(self) -> None:
+        try:
+            self._injection.wait_for_late_end()
+        finally:
+            self._use.end()
 
     def _wait_until_fewer(self, agents: int, until: float) -> None:
         while agent_count(self._pid) >= agents > 0 and time.monotonic() < until:
@@ -135,7 +156,9 @@ class FridaSession:
         except frida.OperationCancelledError as error:
             if self._injection.has_begun() or not has_agent(self._pid):
                 raise self._silent() from error
-        self._device = ROUTER.renew(self._device)  # Frida waited for an agent of its own that does not end
+        ROUTER.replace(self._use)  # Frida waited for an agent of its own that does not end
+        former, self._use = self._use, ROUTER.use()
+        former.end()
         try:
             return self._attach()
         except frida.OperationCancelledError as error:
@@ -152,7 +175,7 @@ class FridaSession:
 
     def _attach_within_limit(self) -> Any:
         with _cancelled_after(ATTACH_S):  # of each look alone: a busy machine has more of them than fit into that
-            return self._device.attach(self._pid, **_LEFT_OUT)
+            return self._use.device.attach(self._pid, **_LEFT_OUT)
 
     def _attach_safely(self) -> Any:
         """Into a program that runs. Frida has its main thread call functions of the C library where it stands."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import select
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +15,7 @@ _QUIET_S = 0.1
 _LOOK_S = 0.05
 _LONGEST_S = 20.0  # Frida works by timers, and the machine may be busy
 _POLL_S = 0.0005
+_LATE_LOOK_S = 1.0
 
 
 class Injection:
@@ -71,6 +74,21 @@ class Injection:
                 return True
             time.sleep(_POLL_S)
         return False
+
+    def wait_for_late_end(self) -> None:
+        """As `wait_for_end`, for as long as the process lives."""
+        try:
+            process = os.pidfd_open(self._pid)
+        except OSError:
+            return
+        try:
+            ended = select.poll()
+            ended.register(process, select.POLLIN)
+            while not ended.poll(_LATE_LOOK_S * 1000):
+                if not self._loader & _writable_code(self._pid) and not is_traced(self._pid):
+                    return
+        finally:
+            os.close(process)
 
 
 def _writable_code(pid: int) -> set[tuple[int, int]]:

@@ -233,7 +233,10 @@ def test_sessions_go_on_when_frida_is_begun_anew(
     """As it is for the sake of processes that an agent does not leave."""
     first = attach(manager, running.pid)
     launched = launch(build_program("steady"), patterns=["*"])
-    ROUTER.renew(ROUTER.device())
+    before = fridas_files()
+    use = ROUTER.use()
+    ROUTER.replace(use)
+    use.end()
     with attached_program(build_program("attached")) as other:
         second = attach(manager, other.pid)
         check_records(second)
@@ -247,6 +250,16 @@ def test_sessions_go_on_when_frida_is_begun_anew(
     os.kill(launched.pid, signal.SIGUSR1)
     assert status(launched) == 0
     assert text(launched, "stdout") == "ready\nright\n"
+    wait_until(lambda: fridas_files() <= before, "the end of what is not used any more", 60)
+
+
+def fridas_files() -> int:
+    """How many descriptors lead to what Frida takes into processes, two for each of its devices that has done it."""
+    links = []
+    for descriptor in Path("/proc/self/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # the one by which they are listed
+            links.append(str(descriptor.readlink()))
+    return sum("memfd:frida" in link for link in links)
 
 
 def test_a_second_session_is_refused_while_the_first_lives(

@@ -198,7 +198,7 @@ from strobe.capture.agent.device import ROUTER
 from strobe.model import LaunchSpec
 from strobe.session import SessionManager
 manager = SessionManager()
-ROUTER.device()
+ROUTER.use()
 ROUTER._helper._started.wait(30)
 print("ready", flush=True)
 sys.stdin.readline()
