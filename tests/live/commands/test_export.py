@@ -151,3 +151,34 @@ def test_a_file_that_cannot_be_written_to_its_end_is_named(build_program: Callab
     done = subprocess.run(limited, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1
     assert without_progress(done.stderr) == f"Error: '{file}' could not be written: File too large\n"
+
+
+@pytest.mark.parametrize("before", [None, "what was there"])
+@pytest.mark.parametrize("reason", ["no room", "no session"])
+def test_an_export_that_fails_leaves_what_was_there(
+    build_program: Callable[..., Path], tmp_path: Path, reason: str, before: str | None
+) -> None:
+    session = kept(["-t", "**", "--no-sampling"], build_program("ledger", "-O1"), "2000")
+    folder = tmp_path / "to"
+    folder.mkdir()
+    file = folder / "trace.json"
+    if before is not None:
+        file.write_text(before)
+    words = [session if reason == "no room" else "20200101-nothing", "-o", str(file)]
+    limited = ["sh", "-c", 'ulimit -f 200; exec "$@"', "sh", *STROBE, "export", *words]
+    done = subprocess.run(limited, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert {one.name: one.read_text() for one in folder.iterdir()} == ({} if before is None else {file.name: before})
+
+
+def test_a_file_that_is_there_is_replaced(build_program: Callable[..., Path], tmp_path: Path) -> None:
+    """It keeps its mode, and what leads to it leads to it."""
+    session = kept(["-t", "shop::*"], build_program("ledger", "-O1"), "3")
+    file, link = tmp_path / "trace.json", tmp_path / "link"
+    file.write_text("what was there")
+    file.chmod(0o640)
+    link.symlink_to(file.name)
+    subprocess.run([*STROBE, "export", session, "-o", link], timeout=60, check=True)
+    assert link.is_symlink()
+    assert json.loads(file.read_text())["otherData"]["session"] == session
+    assert file.stat().st_mode & 0o777 == 0o640
