@@ -394,6 +394,10 @@ def argument_stores(code: bytes) -> list[tuple[int, int, int]]:
 def code_parts(index: DwarfIndex) -> dict[str, bytes]:
     """All ranges of all functions by start, the first of several with one start: columns start, end, entry (u64)."""
 
+def has_room_for_threads(count: int) -> bool:
+    """Whether the system allows so many threads more at this moment, whatever limits them (RLIMIT_NPROC, a control
+    group). They are begun, and ended again: 40 take about a millisecond."""
+
 def clock_kind() -> int:
     """STROBE_CLOCK_* that new segments get on this machine."""
 

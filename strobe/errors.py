@@ -321,6 +321,11 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
         "The limit of {what} (ulimit {option}) is {limit}; Strobe needs {needed}.",
         "Raise it with ulimit {option}, here and for the program, which has the same limit.",
     ),
+    "no_threads": (
+        Code.LIMIT_REACHED,
+        "The system does not allow {needed} here, which Strobe needs.",
+        "Raise the limit of processes, which counts threads (ulimit -u, pids.max of a container), or end some.",
+    ),
     "no_segment": (
         Code.INTERNAL,
         "There is no room to record events: {reason}.",

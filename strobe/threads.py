@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable
 from typing import ParamSpec
 
-from strobe.errors import StrobeError
+from strobe.errors import StrobeError, failure
 
 log = logging.getLogger(__name__)
 
@@ -20,10 +20,20 @@ Failed = Callable[[BaseException], object]
 
 
 def start(name: str, work: Callable[[], object], failed: Failed, *, daemon: bool = True) -> threading.Thread:
-    """Runs `work` on a thread of its own. Whatever it raises is logged and handed to `failed`, on that thread."""
+    """Runs `work` on a thread of its own. Whatever it raises is logged and handed to `failed`, on that thread.
+
+    Raises no_threads."""
     thread = threading.Thread(target=guarded(name, work, failed), name=name, daemon=daemon)
-    thread.start()
+    begin(thread)
     return thread
+
+
+def begin(thread: threading.Thread) -> None:
+    """Raises no_threads."""
+    try:
+        thread.start()
+    except RuntimeError as error:
+        raise failure("no_threads", needed="one more thread") from error
 
 
 def guarded(name: str, work: Callable[P, object], failed: Failed) -> Callable[P, None]:

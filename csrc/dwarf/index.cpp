@@ -5,6 +5,7 @@
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <unordered_map>
 
@@ -32,7 +33,11 @@ void for_each_unit(const UnitList& units, unsigned threads, const std::function<
         }
     };
     std::vector<std::thread> others;
-    for (unsigned thread = 1; thread < threads; ++thread) others.emplace_back(run, thread);
+    try {
+        for (unsigned thread = 1; thread < threads; ++thread) others.emplace_back(run, thread);
+    } catch (const std::system_error&) {
+        // The system allows no more: those that there are do it all.
+    }
     run(0);
     for (std::thread& other : others) other.join();
     if (failure) std::rethrow_exception(failure);

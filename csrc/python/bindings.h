@@ -9,6 +9,7 @@ namespace strobe::bindings {
 
 void add_clock(pybind11::module_& module);
 void add_demangle(pybind11::module_& module);
+void add_limits(pybind11::module_& module);
 void add_mapping(pybind11::module_& module);
 void add_names(pybind11::module_& module);
 void add_patch(pybind11::module_& module);

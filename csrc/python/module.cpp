@@ -27,6 +27,7 @@ PYBIND11_MODULE(_core, module) {
     py::register_local_exception_translator(&translate);
     strobe::bindings::add_clock(module);
     strobe::bindings::add_demangle(module);
+    strobe::bindings::add_limits(module);
     strobe::bindings::add_mapping(module);
     strobe::bindings::add_names(module);
     strobe::bindings::add_patch(module);

@@ -30,7 +30,7 @@ from strobe.capture.code_patches import Change, CodePatches, Probes
 from strobe.capture.exit_status import wait_for_end, wait_unless
 from strobe.capture.last_thread import end_with_last_thread
 from strobe.capture.leaving import leave
-from strobe.capture.limits import check_room
+from strobe.capture.limits import check_room, check_threads_of_session
 from strobe.capture.lone_calls import end_lone_calls, follow_lone_calls
 from strobe.capture.observers import observe
 from strobe.capture.probe_sites import ProbeSites
@@ -124,6 +124,7 @@ class Target:
         events: TargetEvents,
         started: Callable[[int], None],
     ) -> Target:
+        check_threads_of_session()
         use = ROUTER.use()
         try:
             return Target._spawn_with(use, spec, resolved, segment_path, stdin_path, events, started)
@@ -173,6 +174,7 @@ class Target:
         program.check_running(pid)
         if filters_calls(pid):
             raise failure("attach_refused", pid=pid, reason=_FILTERED, hint="Start it under Strobe instead.")
+        check_threads_of_session()
         check_room(pid)
         check_owner(pid)
         wait_until_attachable(pid)

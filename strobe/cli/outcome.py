@@ -69,7 +69,7 @@ def _say(error: BaseException, log: Path) -> int:
         case ImportError():
             line = f"a part of it cannot be loaded: {error}"
         case RuntimeError() if "start new thread" in str(error):
-            line = "the system allows no more threads (ulimit -u, ulimit -v)"
+            line = str(failure("no_threads", needed="one more thread"))
         case _:
             _note(error, log)
             line = str(failure("internal", reason=threads.reason(error), log=log))

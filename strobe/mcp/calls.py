@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from strobe import threads
-from strobe.errors import failure
+from strobe.errors import StrobeError, failure
 from strobe.limits import CALLS_AT_ONCE
 from strobe.mcp import endpoint, results
 
@@ -80,9 +80,9 @@ class Calls:
         try:
             threads.start(f"{name}-time", lambda: self._keep_time(name, call, progress), broken)
             threads.start(name, lambda: self._run(work, call), broken)
-        except RuntimeError as error:  # the system allows no more threads
+        except StrobeError as error:  # the system allows no more threads
             self._running.release()
-            broken(error)
+            call.settle(results.failed(str(error)))
 
     def _run(self, work: Callable[[], Result], call: Call) -> None:
         try:

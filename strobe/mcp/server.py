@@ -15,6 +15,7 @@ from typing import Any
 
 import strobe
 from strobe import threads
+from strobe.errors import StrobeError
 from strobe.mcp import endpoint
 from strobe.mcp.calls import Calls
 from strobe.mcp.connection import Connection
@@ -27,7 +28,7 @@ log = logging.getLogger(__name__)
 BACKLOG = 64
 _STOPS = {0, signal.SIGTERM, signal.SIGINT}  # what stands for the end in the pipe that wakes `serve`
 _IDLE_CHECKS = 20  # per idle time, so that the end comes at most 5 % late
-_LONGEST_CHECK_SECONDS = 30.0
+LONGEST_CHECK_SECONDS = 30.0
 _ACCEPT_PAUSE_S = 0.1  # when no descriptor is free
 
 
@@ -113,7 +114,7 @@ class Server:
         poller.register(self._wake_read, select.POLLIN)
         waiting = select.poll()
         waiting.register(self._wake_read, select.POLLIN)
-        check_s = min(self._idle_s / _IDLE_CHECKS, _LONGEST_CHECK_SECONDS)
+        check_s = min(self._idle_s / _IDLE_CHECKS, LONGEST_CHECK_SECONDS)
         while True:
             ready = dict(poller.poll(check_s * 1000))
             if self._wake_read in ready:
@@ -170,7 +171,7 @@ class Server:
             self._connections.add(connection)
         try:
             threads.start(f"client-{pid}", lambda: self._run(connection), threads.logged_only)
-        except RuntimeError as error:  # the system allows no more threads
+        except StrobeError as error:  # the system allows no more threads
             log.warning("process %d could not be served: %s", pid, error)
             connection.close()
             self._left(connection)

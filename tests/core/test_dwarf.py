@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Literal
@@ -13,6 +14,7 @@ from elftools.dwarf.locationlists import LocationExpr, LocationParser
 from elftools.elf.elffile import ELFFile
 from support import programs
 
+from strobe import _core
 from strobe._core import Dwarf, DwarfIndex
 from strobe.symbols.objects.elf import ElfImage
 from strobe.symbols.objects.sections import SCANNED, DebugSections
@@ -287,3 +289,28 @@ def test_offsets_that_lead_nowhere_are_errors(build_program: BuildProgram) -> No
         core.unit_lines(1000)
     with pytest.raises(ValueError, match="no units"):
         Dwarf({})
+
+
+NO_THREADS = """
+import os
+import resource
+import sys
+from strobe._core import Dwarf
+from strobe.symbols.objects.elf import ElfImage
+from strobe.symbols.objects.sections import SCANNED, DebugSections
+
+image = ElfImage(sys.argv[1])
+dwarf = Dwarf(DebugSections(image).several(SCANNED))
+if os.getuid() == 0:
+    os.setresuid(54321, 54321, 54321)  # root is not limited
+resource.setrlimit(resource.RLIMIT_NPROC, (2, 2))
+print(dwarf.scan([], 8).functions())
+"""
+
+
+def test_where_no_thread_can_be_begun_one_does_it_all() -> None:
+    """It ended the process, which may be a daemon, by SIGABRT."""
+    program = _core.__file__  # of many units
+    result = subprocess.run([sys.executable, "-c", NO_THREADS, program], capture_output=True, text=True, timeout=60)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == f"{opened(Path(program)).scan([], 8).functions()}\n"

@@ -58,7 +58,8 @@ class OutputRouter:
         self._silenced: set[int] = set()
 
     def use(self) -> DeviceUse:
-        """Frida's local device, opened with the first use. Raises LIMIT_REACHED where descriptors are too few."""
+        """Frida's local device, opened with the first use. Raises LIMIT_REACHED where descriptors or threads are too
+        few."""
         with self._device_lock:
             if self._device is None:
                 check_descriptors()

@@ -24,6 +24,7 @@ from typing import Any
 
 from strobe import threads
 from strobe.capture.children import started
+from strobe.errors import StrobeError
 
 log = logging.getLogger(__name__)
 
@@ -55,7 +56,10 @@ class FridaHelper:
         try:
             return open_device()
         finally:
-            threads.start("strobe-frida", lambda: self._settle(manager, lock, before), threads.logged_only)
+            try:
+                threads.start("strobe-frida", lambda: self._settle(manager, lock, before), threads.logged_only)
+            except StrobeError:  # there is no room for another thread: or nobody would end the helper
+                self._settle(manager, lock, before)
 
     def end(self) -> None:
         """Ends the helper and removes its folder; also older folders that nobody runs from."""

@@ -19,6 +19,7 @@ from strobe.capture.agent.frida_import import frida
 from strobe.capture.agent.libc_names import has_names_of_libc
 from strobe.capture.agent.uninjection import Injection
 from strobe.capture.attachable import ATTACH_S, agent_count, has_agent, is_blocked, refused
+from strobe.capture.limits import check_threads_of
 from strobe.errors import failure
 
 log = logging.getLogger(__name__)
@@ -226,6 +227,7 @@ class FridaSession:
             self._guard.release_threads()
 
     def _silent(self) -> Exception:
+        check_threads_of(self._pid)
         if is_blocked(self._pid):
             return failure("process_blocked", pid=self._pid, seconds=f"{ATTACH_S:g}")
         return failure("agent_silent", pid=self._pid, reason=f"no answer within {ATTACH_S:g} s")
@@ -237,7 +239,7 @@ def _cancelled_after(seconds: float) -> Iterator[None]:
     cancellable = frida.Cancellable()
     timer = threading.Timer(seconds, cancellable.cancel)
     timer.daemon = True
-    timer.start()
+    threads.begin(timer)
     try:
         with cancellable:
             yield

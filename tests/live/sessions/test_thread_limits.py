@@ -1,0 +1,97 @@
+"""Where a user may not have as many processes and threads as Strobe needs (RLIMIT_NPROC): one clear error, at once, and
+nothing left behind. Root is not limited, so these run as another user, of whom there is nothing else."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from support import programs
+from support.wait import wait_until
+
+from strobe.errors import Code, StrobeError
+from strobe.model import LaunchSpec, TraceRequest
+from strobe.session import SessionManager
+
+Build = Callable[..., Path]
+USER = 54_321
+SECONDS = 60
+ROOM = 80  # for `strobe run`, with some to spare
+
+
+@pytest.fixture
+def limited(tmp_path: Path) -> Iterator[Callable[[int], list[str]]]:
+    """What begins a command of that user, who may have so many processes and threads; they may read our files."""
+    if os.getuid() != 0 or shutil.which("setpriv") is None:
+        programs.lack("only root can act as a user of whom nothing else runs, by setpriv")
+    home = tmp_path / "home of the user"
+    home.mkdir(mode=0o700)
+    os.chown(home, USER, USER)
+    user = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups"]
+    user += ["--bounding-set=-sys_resource,-sys_admin"]
+    user += [f"--{kind}-caps=-all,+dac_override,+dac_read_search" for kind in ("inh", "ambient")]
+
+    def command(limit: int) -> list[str]:
+        return [*user, "env", f"STROBE_HOME={home}", f"TMPDIR={home}", "prlimit", f"--nproc={limit}"]
+
+    yield command
+    wait_until(lambda: not of_user(), "the end of all that was started", SECONDS)
+
+
+def of_user() -> list[str]:
+    """Names of processes that have not ended."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            status = (entry / "status").read_text()
+        except OSError:
+            continue
+        if re.search(rf"^Uid:\t{USER}\t", status, re.M) and not re.search(r"^State:\t[ZX]", status, re.M):
+            found.append(status.splitlines()[0])
+    return found
+
+
+@pytest.mark.parametrize("limit", [1, 2, 5, 8, 12, 16, 24, 32, 38])
+def test_a_run_under_too_low_a_limit(limited: Callable[[int], list[str]], build_program: Build, limit: int) -> None:
+    result = run(limited(limit), build_program)
+    assert result.returncode == 1
+    expected = r"strobe: LIMIT_REACHED: The system does not allow .* here, which Strobe needs\. Raise the limit of .*\n"
+    assert re.fullmatch(expected, result.stderr), result.stderr
+    assert result.stdout == ""
+
+
+def test_a_run_under_a_limit_that_has_room(limited: Callable[[int], list[str]], build_program: Build) -> None:
+    result = run(limited(ROOM), build_program)
+    assert result.returncode == 0, result.stderr
+
+
+def run(begin: list[str], build_program: Build) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "strobe", "run", "-t", "ended", "--", str(build_program("exits")), "return", "0"]
+    return subprocess.run([*begin, *command], capture_output=True, text=True, timeout=SECONDS)
+
+
+@pytest.mark.timeout(15)
+def test_a_program_whose_user_may_have_no_more_threads(
+    limited: Callable[[int], list[str]], build_program: Build, manager: SessionManager
+) -> None:
+    """Frida's agent would not begin, and after 20 s the machine would be said to be too busy."""
+    command = [*limited(5), str(build_program("attached"))]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
+        assert program.stdin is not None and program.stdout is not None
+        try:
+            assert program.stdout.readline() == "ready\n"
+            with pytest.raises(StrobeError) as caught:
+                manager.launch(
+                    LaunchSpec("", pid=program.pid, project_root=str(programs.PROGRAMS)), TraceRequest(["*"])
+                )
+            assert caught.value.code is Code.ATTACH_FAILED
+            assert re.search(r"its user may have 5 processes and threads, has [2-5], and 12 more", str(caught.value))
+            assert program.poll() is None
+        finally:
+            program.kill()
