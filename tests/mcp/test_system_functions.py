@@ -83,6 +83,9 @@ def test_an_own_function_that_was_inlined_is_not_the_librarys(wire: Wire, build_
     for at in ("warn", "war*"):
         text = wire.bad("debug_launch", **asked(program, probes=[{"at": at}]))
         assert f"A probe at '{at}:inlined' is where it was inlined" in text
+    for label in ("note", "no function matches"):  # whatever it is called
+        text = wire.bad("debug_launch", **asked(program, probes=[{"at": "warn", "label": label}]))
+        assert "it has no copy of its own" in text
     answer = launched(wire, program, probes=[{"at": "warn:inlined", "show": ["code"]}])
     assert sum(one["hits"] for one in answer["probeTotals"]) == 2
 

@@ -24,7 +24,7 @@ from strobe.session.hooks import Hooks
 from strobe.session.modules import TracedModule
 from strobe.session.probes.at_return import CompiledReturn, compiled_at_return
 from strobe.session.probes.captures import Compiled, compiled
-from strobe.session.probes.sites import is_at_address, is_at_return, is_nowhere, sites_in_system, sites_of
+from strobe.session.probes.sites import is_at_address, is_at_return, sites_in_system, sites_of
 from strobe.symbols import SymbolResolver
 from strobe.symbols.objects.damage import UNREADABLE
 from strobe.symbols.select.line_sites import LineSite, parsed_lines
@@ -322,20 +322,23 @@ class SessionProbes:
                 continue
             if found:
                 self._install_in(one, modules, module, found, scope)
-        if one.sites or not system or not is_nowhere(one.missing):
+        if one.sites or not system:
             return
-        for module, found in self._in_system(one, system, project_root):
-            one.bases.add(module.module.base)
-            self._install_in(one, modules, module, found, scope)
+        for module, found in self._in_system(one, modules, project_root):
+            if module.module in system:
+                one.bases.add(module.module.base)
+                self._install_in(one, modules, module, found, scope)
 
     def _in_system(
-        self, one: _Active, system: Sequence[LoadedModule], project_root: str | None
+        self, one: _Active, modules: Sequence[LoadedModule], project_root: str | None
     ) -> list[tuple[TracedModule, list[LineSite]]]:
         """Where a name that is nowhere else is in the system's libraries."""
         try:
-            return sites_in_system(one.probe, self._hooks.modules.of(system), project_root)
+            return sites_in_system(one.probe, self._hooks.modules.of(modules), project_root)
         except StrobeError as error:
             one.missing = error
+        except UNREADABLE:  # what is damaged is said already
+            pass
         return []
 
     def _install_in(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from strobe.dataclass import replace
-from strobe.errors import StrobeError, failure
+from strobe.errors import failure
 from strobe.model import FunctionSymbol, Probe
 from strobe.session.modules import TracedModule
 from strobe.symbols import ModuleSymbols, SymbolResolver, select
@@ -15,14 +15,13 @@ from strobe.symbols.objects.instructions import around
 from strobe.symbols.select.copies import each_once
 from strobe.symbols.select.inlined_sites import inlined_sites
 from strobe.symbols.select.line_sites import LineSite, line_sites, parsed_lines
-from strobe.symbols.select.never_hooked import unsafe_reason
-from strobe.symbols.select.patterns import Pattern, in_system, matching, meant_inlined, parse_all
+from strobe.symbols.select.never_hooked import is_system_runtime, unsafe_reason
+from strobe.symbols.select.patterns import Pattern, matching, meant_in_system, meant_inlined, parse_all
 
 _ADDRESS = re.compile(r"0[xX][0-9a-fA-F]+\Z")
 _AT_RETURN = re.compile(r":return\Z")
 _AT_ENTRY = re.compile(r":entry\Z")
 _WITH_INLINED = re.compile(r":inlined\Z")
-NO_FUNCTION = "no function matches"
 
 
 def is_at_return(probe: Probe) -> bool:
@@ -76,12 +75,7 @@ def _of_pattern(
         raise failure("probe_failed", what=probe.name, reason=reason, hint=hint)
     if refused := next((why for one in matching(parsed, [symbols]) if (why := unsafe_reason(one)) is not None), None):
         raise failure("probe_failed", what=probe.name, reason=refused, hint="")
-    raise failure("probe_failed", what=probe.name, reason=NO_FUNCTION, hint=selection.meant(pattern))
-
-
-def is_nowhere(missing: StrobeError | None) -> bool:
-    """Whether the program, which said so of a probe, has nothing of that name: not even an inlined copy."""
-    return missing is None or NO_FUNCTION in missing.message
+    raise failure("probe_failed", what=probe.name, reason="no function matches", hint=selection.meant(pattern))
 
 
 def _name_of(probe: Probe) -> str:
@@ -92,18 +86,19 @@ def _name_of(probe: Probe) -> str:
 def sites_in_system(
     probe: Probe, modules: Sequence[TracedModule], project_root: str | None
 ) -> list[tuple[TracedModule, list[LineSite]]]:
-    """Where it is in the system's libraries, of a name that is nowhere else; none where it is not there either. Raises
-    probe_failed where it is there and cannot be."""
+    """Where it is in the system's libraries, of a name that is nowhere else in all the modules; none where it is not
+    there either. Raises probe_failed where it is there and cannot be."""
     text = _name_of(probe)
     parsed = Pattern.parse(text, project_root)
+    system = [module for module in modules[1:] if is_system_runtime(module.module.path)]
     if library := next(
-        (one for one in modules if parsed.kind == "lib" and parsed.matches_library(one.module.path)), None
+        (one for one in system if parsed.kind == "lib" and parsed.matches_library(one.module.path)), None
     ):
         count = sum(function.exported for function in library.symbols.functions)
         reason = f"of a system library the functions are named one by one, and it has {count:,}"
         hint = f"A probe at malloc:return is one of them; a trace of {text} records the calls of all."
         raise failure("probe_failed", what=probe.name, reason=reason, hint=hint)
-    named = in_system(parsed, [module.symbols for module in modules])
+    named = meant_in_system(parsed, [module.symbols for module in modules])
     good = [function for function in named.functions if unsafe_reason(function) is None]
     why = named.why or next((unsafe_reason(function) for function in named.functions), None)
     if not good and why:

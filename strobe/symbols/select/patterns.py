@@ -204,16 +204,14 @@ def select(
     reach, these where nothing else is called so. `system_names` have reached them, and go on to do so when a library
     is loaded that has a function of the same name, which they mean as well.
     """
-    searched = [module for index, module in enumerate(modules) if index == 0 or not is_system_runtime(module.path)]
+    searched = _not_of_system(modules)
     sanitized = _with_sanitizer(searched)
     selection = Selection()
     refused: dict[FunctionSymbol, str] = {}
     by_other_name: set[str] = set()  # paths of system libraries
     for pattern in patterns:
-        found = each_once(list(matching(pattern, modules if pattern.kind in ("lib", "heap") else searched)), modules)
-        inlined = _inlined_sites(pattern, searched)
-        is_own = bool(found or inlined) and pattern.text not in system_names
-        of_system = Named() if is_own else in_system(pattern, modules[1:])
+        meant = _meant(pattern, modules, searched, pattern.text in system_names)
+        found, inlined, of_system = meant.functions, meant.inlined, meant.of_system
         if of_system.functions:
             found = each_once([*found, *of_system.functions], modules)
             selection.system_names.add(pattern.text)
@@ -246,6 +244,10 @@ def select(
     selection.warnings.extend(_debug_warnings(patterns, selection, modules))
     selection.warnings = list(dict.fromkeys(selection.warnings))
     return selection
+
+
+def _not_of_system(modules: Sequence[ModuleSymbols]) -> list[ModuleSymbols]:
+    return [module for index, module in enumerate(modules) if index == 0 or not is_system_runtime(module.path)]
 
 
 def matching(pattern: Pattern, modules: Iterable[ModuleSymbols]) -> Iterator[FunctionSymbol]:
@@ -344,11 +346,33 @@ def _source_paths(module: ModuleSymbols) -> Iterable[str]:
     return {function.source_file for function in module.functions if function.source_file}
 
 
-def in_system(pattern: Pattern, modules: Sequence[ModuleSymbols]) -> Named:
-    """What a name pattern that matches nothing else means in the system's runtime libraries."""
-    if pattern.kind != "name" or not pattern.literals:  # '*' says nothing about what is looked for
-        return Named()
-    return named_in_system(pattern.text, pattern.is_exact, lambda one: matching(pattern, [one]), modules)
+@dataclass(frozen=True, slots=True)
+class _Meant:
+    """`functions` outside of the system's libraries, for @lib: and @heap also of these; `inlined` as _inlined_sites has
+    it; what is meant `of_system`, of a name that is nowhere else."""
+
+    functions: list[FunctionSymbol]
+    inlined: Counter[str]
+    of_system: Named
+
+
+def _meant(
+    pattern: Pattern, modules: Sequence[ModuleSymbols], searched: Sequence[ModuleSymbols], is_of_system: bool
+) -> _Meant:
+    """`searched`: those of the modules that are not the system's. `is_of_system`: it is known to be meant there."""
+    found = each_once(list(matching(pattern, modules if pattern.kind in ("lib", "heap") else searched)), modules)
+    inlined = _inlined_sites(pattern, searched)
+    of_system = Named()
+    # '*' says nothing about what is looked for
+    if pattern.kind == "name" and pattern.literals and (is_of_system or not (found or inlined)):
+        of_system = named_in_system(pattern.text, pattern.is_exact, lambda one: matching(pattern, [one]), modules[1:])
+    return _Meant(found, inlined, of_system)
+
+
+def meant_in_system(pattern: Pattern, modules: Sequence[ModuleSymbols]) -> Named:
+    """What `select` finds for a pattern in the system's libraries, of all modules, the main program first: nothing
+    where the name is elsewhere, also where that was inlined."""
+    return _meant(pattern, modules, _not_of_system(modules), is_of_system=False).of_system
 
 
 def _debug_warnings(
