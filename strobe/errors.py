@@ -201,7 +201,7 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
     "no_proc": (
         Code.ATTACH_FAILED,
         "Processes cannot be observed here: {reason}.",
-        "Mount it: mount -t proc proc /proc (unshare: --mount-proc; bwrap: --proc /proc).",
+        "{hint}",
     ),
     "launch_failed": (Code.ATTACH_FAILED, "'{path}' could not be started under observation: {reason}.", "{hint}"),
     "session_not_found": (

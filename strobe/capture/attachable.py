@@ -69,8 +69,8 @@ def _emptied(pid: int) -> str | None:
 
 def refused(pid: int, reason: object, is_permission: bool) -> StrobeError:
     """Why a process cannot be observed, and what is to be done. `is_permission`: the system did not permit it."""
-    if _has_ended(pid):
-        return failure("no_such_process", pid=pid)
+    if _is_hidden(pid) or _has_ended(pid):
+        return missing(pid)
     if other := task_status.tracer(pid):
         reason = f"process {other} traces it already"
         hint = "A process has one tracer at a time (gdb, strace, rr): end that one first."
@@ -82,6 +82,25 @@ def refused(pid: int, reason: object, is_permission: bool) -> StrobeError:
     else:
         hint = "Try again; if it fails again, start the program under Strobe."
     return failure("attach_refused", pid=pid, reason=reason, hint=hint)
+
+
+def missing(pid: int) -> StrobeError:
+    """Why /proc does not have a process."""
+    if not _is_hidden(pid):
+        return failure("no_such_process", pid=pid)
+    hint = "Run Strobe as root or as the user of the process, or mount /proc without hidepid."
+    return failure("attach_refused", pid=pid, reason="/proc hides processes of others (hidepid)", hint=hint)
+
+
+def _is_hidden(pid: int) -> bool:
+    """It is another user's, and /proc does not show it to this one."""
+    try:
+        os.kill(pid, 0)
+    except PermissionError:
+        return not Path(f"/proc/{pid}").exists()
+    except OSError:
+        return False
+    return False
 
 
 def _has_ended(pid: int) -> bool:
@@ -120,7 +139,7 @@ def _state(pid: int) -> str:
     try:
         return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0]
     except OSError as error:
-        raise failure("no_such_process", pid=pid) from error
+        raise missing(pid) from error
 
 
 def live_segments(pid: int) -> list[Path]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from strobe import _core
 from strobe.errors import failure
 
+_MOUNT = "Mount it: mount -t proc proc /proc (unshare: --mount-proc; bwrap: --proc /proc)."
 # measured: under less of either, Frida's Go runtime ends the process while it is imported
 _ADDRESS_SPACE_BYTES = 2 << 30
 _DATA_BYTES = 1 << 29
@@ -28,13 +29,18 @@ _AGENTS_ADDRESS_SPACE = 2600 << 20
 
 
 def check_proc() -> None:
-    """Before a process is looked at. Raises no_proc where /proc has none of them, or others by their ids."""
+    """Before a process is looked at. Raises no_proc where /proc has none of them, or others by their ids, or may not be
+    written: code is changed by /proc/PID/mem."""
     try:
         own = os.readlink("/proc/self")  # noqa: PTH115 - as all here
     except OSError as error:
-        raise failure("no_proc", reason="/proc is not mounted") from error
+        raise failure("no_proc", reason="/proc is not mounted", hint=_MOUNT) from error
     if own != str(os.getpid()):
-        raise failure("no_proc", reason="/proc is that of another PID namespace, where ids are other processes'")
+        reason = "/proc is that of another PID namespace, where ids are other processes'"
+        raise failure("no_proc", reason=reason, hint=_MOUNT)
+    if os.statvfs("/proc/self").f_flag & os.ST_RDONLY:
+        hint = "Mount it writable: mount -o remount,rw /proc."
+        raise failure("no_proc", reason="/proc is mounted read-only", hint=hint)
 
 
 def check_memory() -> None:

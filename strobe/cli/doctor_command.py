@@ -16,6 +16,7 @@ import click
 
 from strobe import config
 from strobe.capture import permission
+from strobe.capture.limits import check_proc
 from strobe.cli.output.json_form import dumps
 from strobe.cli.output.progress import announced
 from strobe.clients import install as installing
@@ -147,6 +148,7 @@ def _recording() -> Finding:
 
 def _attaching() -> Finding:
     """By a trial on a child; of other programs Yama's rule decides."""
+    check_proc()
     if (reason := permission.refused()) is not None:
         said = f"the system lets no program be traced or read ({reason})"
         hint = "In a container: --cap-add=SYS_PTRACE, and a seccomp profile that permits ptrace and process_vm_readv."

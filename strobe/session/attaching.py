@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from strobe.capture.attachable import has_agent, live_segments, refused
+from strobe.capture.attachable import has_agent, live_segments, missing, refused
 from strobe.capture.leaving import wait_until_left
 from strobe.errors import failure
 from strobe.timeline.records import SessionRecord
@@ -24,12 +24,12 @@ _OTHERS_S = 30.0  # for others that attach
 @contextlib.contextmanager
 def alone(pid: int) -> Iterator[None]:
     """No other thread or process of Strobe's attaches to the process meanwhile: two ways of Frida into it at once
-    disturb each other. Raises no_such_process; attach_refused where others take too long."""
+    disturb each other. Raises no_such_process; attach_refused where /proc hides it, or others take too long."""
     deadline = time.monotonic() + _OTHERS_S
     try:
         folder = os.open(f"/proc/{pid}", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except (FileNotFoundError, ProcessLookupError) as error:
-        raise failure("no_such_process", pid=pid) from error
+        raise missing(pid) from error
     except PermissionError as error:
         raise refused(pid, error.strerror, is_permission=True) from error
     try:

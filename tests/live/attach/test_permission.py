@@ -1,11 +1,13 @@
-"""What a program permits for Strobe's sake is taken back."""
+"""What a program permits for Strobe's sake is taken back; and what the system does not permit is named."""
 
 from __future__ import annotations
 
 import os
 import subprocess
+import sys
+from pathlib import Path
 
-from support import processes
+from support import namespaces, processes
 from support.programs import PROGRAMS
 from support.sessions import Build
 
@@ -29,5 +31,29 @@ def test_a_tracer_is_permitted_until_the_session_ends(build_program: Build, mana
         process.stdin.close()
         assert process.stdout.read() == ""
         assert process.wait(60) == 0
+    finally:
+        processes.end(process)
+
+
+ATTACH = """
+import sys
+from strobe.errors import StrobeError
+from strobe.model import LaunchSpec, TraceRequest
+from strobe.session import SessionManager
+try:
+    SessionManager().launch(LaunchSpec("", pid=int(sys.argv[1]), project_root=None), TraceRequest([]))
+except StrobeError as error:
+    print(error)
+"""
+
+
+def test_a_process_that_proc_hides_is_said_to_be_hidden(build_program: Build, tmp_path: Path) -> None:
+    """As of another user where /proc is mounted with hidepid: it was said that there is none."""
+    command = [*namespaces.as_user(namespaces.home_of_user(tmp_path)), sys.executable, "-c", ATTACH]
+    process = subprocess.Popen([build_program("permits")], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        words = namespaces.with_hidden_processes([*command, str(process.pid)])
+        said = subprocess.run(words, capture_output=True, text=True, timeout=60)
+        assert "/proc hides processes of others (hidepid)" in said.stdout, said
     finally:
         processes.end(process)

@@ -295,6 +295,7 @@ def test_a_signal_within_a_finalizer_ends_the_command(number: signal.Signals, ex
     [
         pytest.param(namespaces.without_proc, "/proc is not mounted", id="no /proc"),
         pytest.param(namespaces.inside_with_old_proc, "/proc is that of another PID namespace", id="another one's"),
+        pytest.param(namespaces.with_read_only_proc, "/proc is mounted read-only", id="read-only"),
     ],
 )
 def test_without_the_own_proc(
@@ -311,6 +312,9 @@ def test_without_the_own_proc(
         assert result.returncode == 1
         error = without_progress(result.stderr)
         assert said in error and len(error.splitlines()) == 1
+    trial = subprocess.run(elsewhere([*strobe, "doctor", "--json"]), capture_output=True, text=True, timeout=SECONDS)
+    findings = {one["what"]: one["said"] for one in json.loads(trial.stdout)["findings"]}
+    assert said in findings["record a program"] and said in findings["attach"]
     assert not (strobe_home / "sessions").exists() or not list((strobe_home / "sessions").iterdir())
 
 

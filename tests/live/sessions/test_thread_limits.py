@@ -3,16 +3,14 @@ nothing left behind. Root is not limited, so these run as another user, of whom 
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from support import programs
+from support import namespaces, programs
 from support.wait import wait_until
 
 from strobe.errors import Code, StrobeError
@@ -20,41 +18,16 @@ from strobe.model import LaunchSpec, TraceRequest
 from strobe.session import SessionManager
 
 Build = Callable[..., Path]
-USER = 54_321
 SECONDS = 60
 ROOM = 80  # for `strobe run`, with some to spare
 
 
 @pytest.fixture
 def limited(tmp_path: Path) -> Iterator[Callable[[int], list[str]]]:
-    """What begins a command of that user, who may have so many processes and threads; they may read our files."""
-    if os.getuid() != 0 or shutil.which("setpriv") is None:
-        programs.lack("only root can act as a user of whom nothing else runs, by setpriv")
-    home = tmp_path / "home of the user"
-    home.mkdir(mode=0o700)
-    os.chown(home, USER, USER)
-    user = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups"]
-    user += ["--bounding-set=-sys_resource,-sys_admin"]
-    user += [f"--{kind}-caps=-all,+dac_override,+dac_read_search" for kind in ("inh", "ambient")]
-
-    def command(limit: int) -> list[str]:
-        return [*user, "env", f"STROBE_HOME={home}", f"TMPDIR={home}", "prlimit", f"--nproc={limit}"]
-
-    yield command
-    wait_until(lambda: not of_user(), "the end of all that was started", SECONDS)
-
-
-def of_user() -> list[str]:
-    """Names of processes that have not ended."""
-    found = []
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            status = (entry / "status").read_text()
-        except OSError:
-            continue
-        if re.search(rf"^Uid:\t{USER}\t", status, re.M) and not re.search(r"^State:\t[ZX]", status, re.M):
-            found.append(status.splitlines()[0])
-    return found
+    """What begins a command of that user, who may have so many processes and threads."""
+    home = namespaces.home_of_user(tmp_path)
+    yield lambda limit: [*namespaces.as_user(home), "prlimit", f"--nproc={limit}"]
+    wait_until(lambda: not namespaces.processes_of_user(), "the end of all that was started", SECONDS)
 
 
 @pytest.mark.parametrize("limit", [1, 2, 5, 8, 12, 16, 24, 32, 38])
