@@ -500,7 +500,7 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
     "home_unusable": (
         Code.VALIDATION_ERROR,
         "'{path}' cannot be used as Strobe's home: {reason}.",
-        "Set STROBE_HOME to a folder of this user, or give it to this user (chown) with mode 0700.",
+        "Set STROBE_HOME to a folder of this user, or give it, with what is in it, to this user (chown -R), mode 0700.",
     ),
     "database_failed": (Code.INTERNAL, "Strobe's database '{path}' could not be {used}: {reason}.", "{hint}"),
     "newer_database": (

@@ -46,6 +46,25 @@ def test_a_home_of_ours_becomes_private(strobe_home: Path, mode: int) -> None:
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder away")
+@pytest.mark.parametrize("name", ["strobe.db", "sessions", "strobe.log"])
+def test_what_is_anothers_in_our_home_is_named(strobe_home: Path, name: str) -> None:
+    """As after `sudo strobe` with this home, before it was given back: SQLite said that a database is read-only."""
+    strobe_home.mkdir(mode=0o700)
+    (strobe_home / name).touch()
+    os.chown(strobe_home / name, NOBODY, NOBODY)
+    with pytest.raises(StrobeError, match=f"'{name}' in it belongs to user {NOBODY}.*chown -R"):
+        home()
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder away")
+def test_settings_may_be_anothers(strobe_home: Path) -> None:
+    write_settings(strobe_home, {})
+    strobe_home.chmod(0o700)
+    os.chown(strobe_home / "settings.json", NOBODY, NOBODY)
+    assert home() == strobe_home
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder away")
 @pytest.mark.parametrize("mode", [0o700, 0o755, 0o777])
 def test_a_home_of_another_user_is_refused(strobe_home: Path, mode: int) -> None:
     strobe_home.mkdir()
