@@ -35,6 +35,9 @@ _START_AGAIN_SECONDS = 2.0
 _STARTING_SECONDS = 45.0  # more, where a daemon has been started and is still on its way: the machine is busy
 _GREETING_LINE_BYTES = 256
 _FIRST_BYTES = 64 << 10  # that a new database takes, at least
+_LIMIT = "LIMIT_REACHED: "  # as such an error begins, in the last line of a traceback
+_NO_PROCESS = f"{_LIMIT}the system allows no more processes here (ulimit -u, pids.max of a container)"
+_LOG_END_BYTES = 1 << 16
 
 
 class Unreachable(Exception):
@@ -76,7 +79,7 @@ def establish(home: str, wait_s: float = CONNECT_SECONDS) -> socket.socket:
 def _start_and_connect(home: str, start_lock: int, deadline: float) -> socket.socket:
     """Of several clients at once the one that gets the lock starts the daemon, the others wait for it."""
     start_at = 0.0
-    started = 0
+    started = logged = 0
     while True:
         is_ours = _is_ours(start_lock)
         is_on_its_way = _is_alive(started) or not is_ours
@@ -91,6 +94,9 @@ def _start_and_connect(home: str, start_lock: int, deadline: float) -> socket.so
         if time.monotonic() >= start_at and not is_on_its_way:
             if started and (reason := _why_nothing_is_written(home)):  # nor is it in the log
                 raise Unreachable(f"its folder cannot be written to: {reason}: '{home}'")
+            if started and (reason := _limit_it_met(home, logged)):  # another one would meet it, too
+                raise Unreachable(reason)
+            logged = _log_bytes(home)
             started = _start(home)
             start_at = time.monotonic() + _START_AGAIN_SECONDS
         time.sleep(_RETRY_SECONDS)
@@ -110,6 +116,25 @@ def _why_nothing_is_written(home: str) -> str | None:
     except OSError as error:
         return None if error.errno in (errno.EOPNOTSUPP, errno.EISDIR) else error.strerror
     return None
+
+
+def _limit_it_met(home: str, logged: int) -> str | None:
+    """What a daemon that ended while it started says of a limit, in the log behind its first `logged` bytes."""
+    try:
+        with open(log_path(home), "rb") as log:  # noqa: PTH123
+            log.seek(max(logged, _log_bytes(home) - _LOG_END_BYTES))
+            lines = log.read().decode(errors="replace").splitlines()
+    except OSError:
+        return None
+    said = next((line for line in reversed(lines) if _LIMIT in line), "")
+    return said[said.index(_LIMIT) :].rstrip(".") if said else None
+
+
+def _log_bytes(home: str) -> int:
+    try:
+        return os.stat(log_path(home)).st_size  # noqa: PTH116
+    except OSError:
+        return 0
 
 
 def _is_ours(start_lock: int) -> bool:
@@ -199,14 +224,20 @@ def _is_alive(pid: int) -> bool:
 
 
 def _start(home: str) -> int:
-    """Starts a daemon for `home` that outlives us and shares none of our descriptors. Its process id."""
+    """Starts a daemon for `home` that outlives us and shares none of our descriptors. Its process id. Raises
+    Unreachable."""
     read, write = os.pipe()
-    child = os.fork()
+    try:
+        child = os.fork()
+    except BlockingIOError as error:
+        raise Unreachable(_NO_PROCESS) from error
     if child:
         os.close(write)
         os.waitpid(child, 0)
         content = os.read(read, 8)
         os.close(read)
+        if not content:  # nor was there room for the second one
+            raise Unreachable(_NO_PROCESS)
         return int.from_bytes(content, sys.byteorder)
     try:
         os.setsid()

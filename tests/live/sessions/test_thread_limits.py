@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -42,6 +43,18 @@ def test_a_run_under_too_low_a_limit(limited: Callable[[int], list[str]], build_
 def test_a_run_under_a_limit_that_has_room(limited: Callable[[int], list[str]], build_program: Build) -> None:
     result = run(limited(ROOM), build_program)
     assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 8, 24])
+def test_a_daemon_under_too_low_a_limit(limited: Callable[[int], list[str]], limit: int) -> None:
+    """It was waited for 15 s, and then said that nothing answers."""
+    begun = time.monotonic()
+    command = [*limited(limit), sys.executable, "-m", "strobe", "mcp"]
+    result = subprocess.run(command, stdin=subprocess.PIPE, capture_output=True, text=True, timeout=SECONDS)
+    assert result.returncode == 1
+    assert re.search("LIMIT_REACHED: [Tt]he system (allows no more processes|does not allow 40 more)", result.stderr)
+    assert len(result.stderr.splitlines()) == 1
+    assert time.monotonic() - begun < 12
 
 
 def run(begin: list[str], build_program: Build) -> subprocess.CompletedProcess[str]:
