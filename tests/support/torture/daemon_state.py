@@ -1,4 +1,6 @@
-"""What the daemon holds, at moments when it has no session."""
+"""What the daemon holds, at moments when it has no session, and at rest: when it has let go of what it keeps for some
+time (strobe/symbols/module.py). Only at rest does memory tell what grows: what is kept depends on which programs were
+looked at in the minutes before, and how busy the machine was."""
 
 from __future__ import annotations
 
@@ -12,7 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-MEMORY_SHARE, MEMORY_KB = 0.10, 8 * 1024  # by how much the last third may be above the first
+from strobe.symbols.module import FULL_KB
+
+MEMORY_SHARE, MEMORY_KB = 0.10, 8 * 1024  # by how much the last rest may be above the first
+KEPT_SHARE = 0.15  # by how much memory may be above what is said to be kept at most
 DESCRIPTORS = 4
 THREADS = 4
 WRITTEN_SECONDS = 3.0  # for it to write its stacks
@@ -66,8 +71,19 @@ def stacks(pid: int, log: Path) -> str:
     return "\n".join(lines)
 
 
-def growth(moments: list[Held]) -> list[str]:
-    """What has grown from the first third, after a warm-up, to the last; nothing is said of few moments."""
+def growth(moments: list[Held], rests: list[Held]) -> list[str]:
+    """What has grown: memory from the first rest to the last, or beyond what may be kept; descriptors and threads from
+    the first third of moments, after a warm-up, to the last. Nothing is said of few moments, or one rest."""
+    found = []
+    if len(rests) > 1 and rests[-1].memory_kb > rests[0].memory_kb * (1 + MEMORY_SHARE) + MEMORY_KB:
+        found.append(f"memory at rest: {', then '.join(map(str, rests))}")
+    most = max((moment.kinds_kb["Anon"] for moment in moments), default=0)
+    if most > FULL_KB * (1 + KEPT_SHARE):
+        found.append(f"memory of its own to {most / 1024:.1f} MB; {FULL_KB / 1024:.0f} MB may be kept")
+    return found + _counted(moments)
+
+
+def _counted(moments: list[Held]) -> list[str]:
     if len(moments) < FEWEST:
         return []
     warm = moments[len(moments) // 6 :]
@@ -78,10 +94,7 @@ def growth(moments: list[Held]) -> list[str]:
         return median(getattr(one, name) for one in first), median(getattr(one, name) for one in last)
 
     found = []
-    (kb, kb_now), (open_then, open_now), (threads, threads_now) = of("memory_kb"), of("descriptors"), of("threads")
-    if kb_now > kb * (1 + MEMORY_SHARE) + MEMORY_KB:
-        kinds_then, kinds_now = _in_mb(first[-1].kinds_kb), _in_mb(last[-1].kinds_kb)
-        found.append(f"memory from {kb / 1024:.1f} to {kb_now / 1024:.1f} MB: {kinds_then} -> {kinds_now}")
+    (open_then, open_now), (threads, threads_now) = of("descriptors"), of("threads")
     if open_now > open_then + DESCRIPTORS:
         kinds = {kind: (first[-1].kinds.get(kind, 0), count) for kind, count in last[-1].kinds.items()}
         changed = {kind: counts for kind, counts in kinds.items() if counts[0] != counts[1]}

@@ -11,6 +11,8 @@ from collections import Counter
 from pathlib import Path
 
 from strobe.mcp import daemon
+from strobe.mcp.server import LONGEST_CHECK_SECONDS
+from strobe.symbols.module import IDLE_S
 from support import leftovers
 from support.mcp_wire import Wire
 from support.torture import daemon_state
@@ -21,6 +23,9 @@ from support.wait import wait_until
 
 EPOCH_SECONDS = 600.0
 LEAVE_SECONDS = 30.0
+REST_SHARES = (1 / 6, 1 / 2)  # of the time, the first after a warm-up; and one at the end
+RESTED_SECONDS = 300.0  # what takes less time shows no growth
+REST_SECONDS = IDLE_S + 2 * LONGEST_CHECK_SECONDS
 
 
 class Torture:
@@ -34,9 +39,12 @@ class Torture:
         ]
         self.failures: list[str] = []
         self.moments: list[Held] = []
+        self.rests: list[Held] = []
 
     def run(self, seconds: float, steps: int, at_once: int) -> None:
-        end = time.monotonic() + seconds
+        begun = time.monotonic()
+        end = begun + seconds
+        rests_at = [begun + share * seconds for share in REST_SHARES if seconds >= RESTED_SECONDS]
         with Wire.to(self.home):  # the daemon lives as long as this
             pid = daemon.status(self.home).pid or 0
             wait_until(lambda: self.gone_but(pid), "an idle daemon", LEAVE_SECONDS)
@@ -44,11 +52,24 @@ class Torture:
                 self.epoch(end, steps, at_once)
                 self.check_nothing_left(pid)
                 self.moments.append(daemon_state.held(pid))
+                if rests_at and time.monotonic() > rests_at[0]:
+                    self.rest(pid)
+                    rests_at.pop(0)
                 if len(self.moments) % 5 == 1:
                     print(f"{self.form}: {time.monotonic() - end + seconds:.0f} s: {self.moments[-1]}", flush=True)
+            if self.rests:
+                self.rest(pid)
             assert daemon.status(self.home).pid == pid, "the daemon has ended meanwhile"
         print(self.summary(), flush=True)
-        assert not (found := daemon_state.growth(self.moments)), f"the daemon has grown: {found}\n{self.summary()}"
+        found = daemon_state.growth(self.moments, self.rests)
+        assert not found, f"the daemon has grown: {found}\n{self.summary()}"
+
+    def rest(self, pid: int) -> None:
+        """Nothing is asked for until the daemon has let go of what it keeps for a minute, and what that leaves is
+        noted."""
+        time.sleep(REST_SECONDS)
+        self.rests.append(daemon_state.held(pid))
+        print(f"{self.form}: at rest: {self.rests[-1]}", flush=True)
 
     def epoch(self, end: float, steps: int, at_once: int) -> None:
         threads = [
