@@ -200,7 +200,7 @@ class Session:
 
         reader, until = self.timeline.reading(wanted)
         asked = replace(wanted, select=tuple(map(group_expression, expressions)), limit=1, offset=0)
-        question = Question(reader, asked, self._filled, self._labels())
+        question = Question(reader, asked, self._filled, self._labels(), is_of_groups=True)
         groups, found = question.groups(until)
         found.unreturned = unreturned(question, until)
         reader.check_whole()

@@ -114,12 +114,12 @@ def test_events_of_probes_are_told_once(folds: dict[str, Any]) -> None:
 
 def test_why_a_selected_value_is_not_there_is_said_once(ask: Ask) -> None:
     page = ask(function={"equals": "look"}, eventType="function_enter", select=["times"], limit=100)
-    assert not any("noValue" in event for event in page["events"]) and "errors" not in page
+    assert "errors" not in page
     page = ask(
         function={"equals": "look"}, eventType="function_enter", select=["at->chosen->key"], limit=100, maxTokens=3000
     )
-    without = [event for event in page["events"] if event.get("noValue") == ["at->chosen->key"]]
-    assert len(without) == 100
+    assert [list(event) for event in page["events"]] == 100 * [["id", "values"]]
+    assert not any(event["values"] for event in page["events"])
     assert page["errors"]["at->chosen->key"].endswith("(of 100 of these events)")
 
 
@@ -335,3 +335,26 @@ def test_a_reference_has_its_address_as_a_pointer_has(wire: Wire, build_program:
     assert wire.good("debug_query", **asked, where=where)["totalCount"] == 1
     (touched,) = wire.good("debug_query", sessionId=launched["sessionId"], address=address)["touched"]
     assert touched["places"] == ["song", "pointer"]
+
+
+def test_values_of_several_functions_are_asked_for_at_once(ask: Ask) -> None:
+    """Each event has those that it has; one without any is not shown, and why some are missing stands once."""
+    page = ask(select=["times", "one->key", "$return"], eventType="function_enter", last=3)
+    assert "absence" not in page
+    assert [event["values"] for event in page["events"]] == [{"times": 4}, {"times": 4}, {"one->key": 7}]
+    assert page["errors"]["times"] == "drop has no argument 'times' (of 1 of these events)"
+    assert page["errors"]["one->key"] == "look has no argument 'one' (of 2 of these events)"
+    beside_watches = ask(select=["times", "key"], limit=500)
+    assert beside_watches["totalCount"] > 2 * CALLS  # any call may have what a watch is called
+    drops = ask(function={"equals": "drop"}, eventType="function_exit", select=["$return", "$duration"])
+    (event,) = drops["events"]
+    assert list(event["values"]) == ["$duration"]
+    assert drops["errors"] == {"$return": "drop returns nothing (of 1 of these events)"}
+
+
+def test_values_are_counted_where_all_of_them_are(ask: Ask) -> None:
+    groups = ask(groupBy=["times", "at->used"], eventType="function_enter")["groups"]
+    assert [(group["value"], group["count"]) for group in groups] == [
+        ({"times": 3, "at->used": 0}, 100),
+        ({"times": 4, "at->used": 2}, 30),
+    ]

@@ -45,7 +45,7 @@ def selected(page: EventPage, expressions: int, budget: int) -> tuple[list[Json]
     """Events with the selected values alone; `errors`: why some have none."""
     most = min(_SELECTED_BYTES, budget // max(1, expressions))
     shown = [with_values(item, values, most) for item, values in zip(page.events, page.values or (), strict=True)]
-    errors = folding.once(page.errors or (), lambda index: shown[index])
+    errors = folding.once(page.errors or ())
     return _with_locations(shown, page), {"errors": errors} if errors else {}
 
 

@@ -3,7 +3,7 @@ come again and again. All on JSON as it is answered."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from strobe.mcp.results import encode, plain
@@ -138,16 +138,13 @@ def _block(shapes: Sequence[str], at: int) -> tuple[int, int]:
     return best
 
 
-def once(errors: Sequence[dict[str, str] | None], keep: Callable[[int], Json]) -> dict[str, str]:
-    """Why there are no values, each text once: by name, "text (of 12 events)". `errors`: of each event, by name;
-    `keep`: the answer's entry of an event, which gets only the names."""
+def once(errors: Sequence[dict[str, str] | None]) -> dict[str, str]:
+    """Why there are no values, each text once: by name, "text (of 12 events)". `errors`: of each event, by name."""
     texts: dict[str, dict[str, int]] = {}
-    for index, own in enumerate(errors):
+    for own in errors:
         for name, text in (own or {}).items():
             texts.setdefault(name, {}).setdefault(text, 0)
             texts[name][text] += 1
-        if own:
-            keep(index)["noValue"] = list(own)
     return {
         name: "; ".join(f"{text} (of {count} of these events)" for text, count in found.items())
         for name, found in texts.items()

@@ -47,9 +47,7 @@ def of(session: Session, arguments: dict[str, Any], wanted: EventFilter, budget:
     most = min(event_json.EVENT_BYTES, budget // (2 * max(1, len(join.select))))
     for one, own in zip(shown, found.others, strict=True):
         one[side] = None if own is None else _other(own, join, most, arguments.get("verbose", False))
-    if errors := folding.once(
-        [None if own is None else own.errors for own in found.others], lambda index: shown[index][side]
-    ):
+    if errors := folding.once([None if own is None else own.errors for own in found.others]):
         said |= {f"{side}Errors": errors}
     last: dict[str, Any] = {"totalCount": page.total_count, "hasMore": False}
     last |= {"paired": found.paired, "unpaired": found.unpaired, "others": found.candidates}

@@ -225,6 +225,8 @@ class EventContext:
         if row[2] == _abi.RECORD_ENTER:
             raise Undecided("the call has not returned there")
         symbol, has_more = self._functions.get(row[3]), bool(row[10] & HAS_MORE)
+        if symbol is not None and symbol.returns is not None and symbol.returns.kind == "void":
+            raise Absent(f"{self._symbol_name(row[3])} returns nothing")
         value, extras = decode_return(symbol, words_of(row[9] or b""), has_more)
         return self._shallow(row, value, None, bool(extras))
 

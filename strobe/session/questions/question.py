@@ -13,29 +13,25 @@ from strobe.dataclass import dataclass, replace
 from strobe.errors import StrobeError, failure
 from strobe.expressions.evaluation import Undecided, compiled
 from strobe.expressions.names import SPECIAL, Known, check_names
-from strobe.expressions.needs import comparisons, needed_names
 from strobe.expressions.normal import Absent, Normal, Pointer, comparable, truth
 from strobe.expressions.parser import parse, without_blanks
 from strobe.expressions.syntax import Expression, ExpressionError, WatchLabel
-from strobe.model import RECORDED_EVENTS, Event, EventFilter, TextMatch
+from strobe.model import Event, EventFilter
 from strobe.session.questions.contexts import EventContext, known_names
 from strobe.session.questions.found import Counted, Found, Touched
 from strobe.session.questions.inside import Within, calls_of, spans
-from strobe.session.questions.quick import quick_test
+from strobe.session.questions.narrowing import AT_RETURNS, Names, narrowed, sight_of
 from strobe.session.questions.sieving import EVERY, Sieving, Sifted, can_sieve
 from strobe.session.questions.touches import places_in_call, places_in_snapshot
 from strobe.timeline.host_absence import is_asked
 from strobe.timeline.moments import NUMBER_MAX, event_id, event_number
 from strobe.timeline.reader import SessionReader
-from strobe.timeline.scan import Progress, Seen, Sight, Tally, seen
+from strobe.timeline.scan import Progress, Seen, Tally, seen
 from strobe.timeline.selection import check_page, select
 from strobe.values.decode.normal_form import as_json
 
 SECONDS = 25.0  # that one question may look at events
 _FIRST_SECONDS = 1.0  # for the first event alone, where the condition held for none
-_AT_RETURNS = frozenset(("$return", "$duration"))
-_OF_CALLS = _AT_RETURNS | {"$function", "$line", "$file", "$caller", "$depth", "$label"}
-_OF_OUTPUT = frozenset(("$text", "$type", "$thread", "$threadName", "$pid", "$time"))  # what output has as well
 _GROUPS = 100_000
 _NEWEST = 3  # events of an address
 _INDEX = re.compile(r"\[\d+\]|\bat 0x[0-9a-f]+|\bin 0x[0-9a-f]+")
@@ -107,9 +103,11 @@ class Question:
         labels: frozenset[str],
         progress: Progress | None = None,
         parts: Sequence[Part] = (),
+        is_of_groups: bool = False,
     ) -> None:
         """`filled`: an event with what its pointers lead to; `labels` of watches and polled variables; `progress`: as
-        Sight has it; `parts`: for `keyed`."""
+        Sight has it; `parts`: for `keyed`; `is_of_groups`: for `groups`, where an event needs all that is selected;
+        else it is shown with what it has."""
         check_page(wanted)
         self.reader, self._wanted = reader, wanted
         self._filled, self._labels = filled, labels
@@ -118,35 +116,36 @@ class Question:
         self.expressions = list(dict.fromkeys(wanted.select))
         trees = [_selected(text, labels) for text in self.expressions]
         condition = None if wanted.where is None else _parsed(wanted.where)
-        narrowed = wanted if condition is None else _narrowed(wanted, condition)
-        known = known_names(reader, select(reader, narrowed).functions, labels)
-        names: set[str] = set()
-        of_condition: set[str] = set()
-        watches: set[str] = set()
-        for text, tree in zip([*self.expressions, wanted.where], [*trees, condition], strict=True):
-            if tree is not None and text is not None:
-                found = _checked(text, tree, known)
-                names |= found.names
-                of_condition |= found.names if tree is condition else set()
-                watches |= found.watches
-        dispensable: set[str] = set()
+        narrower = wanted if condition is None else narrowed(wanted, condition)
+        known = known_names(reader, select(reader, narrower).functions, labels)
+        asked = Names()
+        for text, tree in zip(self.expressions, trees, strict=True):
+            found = _checked(text, tree, known)
+            asked.add(found)
+            if is_of_groups:
+                asked.needed |= found.names
+            else:
+                asked.alternatives.append(found)
+        if condition is not None:
+            found = _checked(wanted.where or "", condition, known)
+            asked.add(found)
+            asked.of_condition |= found.names
         of_parts = [(part, _selected(part.text, labels) if part.tree is None else part.tree) for part in parts]
         for part, tree in of_parts:
             found = _checked(part.text, tree, known, part.elsewhere)
-            dispensable |= set() if part.is_needed else found.names - names
-            names |= found.names
-            watches |= found.watches
+            asked.add(found)
+            if part.is_needed:
+                asked.needed |= found.names
         self._parts = [_compiled(part.text, tree) for part, tree in of_parts]
         self.context = EventContext(reader, filled, labels, known)
         self._condition, self.known = condition, known
         self._sieving: Sieving | None = None
         self.evaluate = None if condition is None else _compiled(wanted.where or "", condition)
         self._selected = [_compiled(text, tree) for text, tree in zip(self.expressions, trees, strict=True)]
-        narrowing = names if wanted.address is None else of_condition  # the address is asked for, not what is shown
-        self.sight = _sight(reader, wanted, condition, names, narrowing, dispensable, watches, known, progress)
+        self.sight = sight_of(reader, wanted, condition, asked, known, progress)
         self._is_sieved = can_sieve(reader, self.sight)
         # calls without a return are left out, which who asks for returns knows
-        self.picks_returns = narrowed.event_type is None and self.sight.wanted.event_type == "function_exit"
+        self.picks_returns = narrower.event_type is None and self.sight.wanted.event_type == "function_exit"
 
     @property
     def wanted(self) -> EventFilter:
@@ -266,7 +265,7 @@ class Question:
         labels = self._labels
         by_entry = calls_of(inside, by_exit=False)
         known = known_names(self.reader, select(self.reader, by_entry).functions, labels)
-        by_exit = bool(_checked(inside.where, _parsed(inside.where), known).names & _AT_RETURNS)
+        by_exit = bool(_checked(inside.where, _parsed(inside.where), known).names & AT_RETURNS)
         return Question(self.reader, calls_of(inside, by_exit), self._filled, labels), by_exit
 
     def within(self, until: int) -> Within | None:
@@ -405,9 +404,7 @@ class Question:
         for text, evaluate in zip(self.expressions, self._selected, strict=True):
             try:
                 values[text] = as_json(evaluate(context), context.raw)
-            except Absent:
-                continue
-            except Undecided as error:
+            except (Absent, Undecided) as error:
                 errors[text] = str(error)
         found.values.append(values)
         found.errors.append(errors)
@@ -463,97 +460,6 @@ def _count(group: Counted, one: Seen, event_id: str) -> None:
         least = max(0, took.bit_length() - 5)
         rounded = ((took >> least) + 1 << least) - 1 if least else took
         group.durations[rounded] = group.durations.get(rounded, 0) + 1
-
-
-def _sight(
-    reader: SessionReader,
-    wanted: EventFilter,
-    condition: Expression | None,
-    names: set[str],
-    narrowing: set[str],
-    dispensable: set[str],
-    watches: set[str],
-    known: Known,
-    progress: Progress | None,
-) -> Sight:
-    """What has to be looked at for the `names`: no events and functions that cannot have the `narrowing` ones of them,
-    apart from `dispensable` names."""
-    asks_for_arguments = _has_arguments(names, known)
-    is_of_arguments = _has_arguments(narrowing, known)
-    if condition is not None:
-        wanted = _narrowed(wanted, condition)
-    kind = wanted.event_type
-    is_of_returns = wanted.min_duration_ns is not None or wanted.return_value is not None
-    if kind is None and narrowing - _OF_OUTPUT and not is_of_returns and _has_only_probes(reader, wanted):
-        kind = "probe"
-    if kind is None and not watches and not narrowing & {"$type", "$label"}:  # which other events may have
-        if narrowing & _AT_RETURNS or is_of_returns:
-            kind = "function_exit"
-        elif is_of_arguments:
-            kind = "function_enter"
-    wanted = replace(wanted, event_type=kind, where=None, select=())
-    if kind is None and (is_of_arguments or narrowing & _OF_CALLS) and wanted.function is None:
-        wanted = replace(wanted, function=TextMatch(contains=""))
-    needed = (needed_names(condition) if condition is not None else narrowing - dispensable) & known.arguments
-    if needed - known.watches:
-        wanted = replace(wanted, function_ids=_having(reader, wanted, needed - known.watches, known.is_open))
-    if kind is None and narrowing == {"$text"} and wanted.text is None:
-        wanted = replace(wanted, text="")
-    of_entries = asks_for_arguments or "$stack" in names  # a stack is recorded with the entry
-    entries = of_entries and kind not in ("function_enter", "probe")
-    sight = Sight(wanted, entries, "$caller" in names, None, progress)
-    if wanted.inside is not None:
-        return sight
-    if condition is None or (kind == "function_exit" and not entries) or can_sieve(reader, sight):
-        return sight
-    return replace(sight, fails=quick_test(reader, condition))
-
-
-def _has_arguments(names: set[str], known: Known) -> bool:
-    return bool(names & known.arguments) or any(not name.startswith("$") for name in names)
-
-
-def _has_only_probes(reader: SessionReader, wanted: EventFilter) -> bool:
-    """Or functions that are no more than where these are: of which the returns alone are caught."""
-    functions, ids = reader.functions(), select(reader, wanted).functions
-    traced = reader.store.hook_spans(reader.session_id)
-    symbols = [functions[key] for key in (functions if ids is None else ids) if key in functions and traced.get(key)]
-    return bool(symbols) and all(symbol.is_probe for symbol in symbols)
-
-
-def _having(
-    reader: SessionReader, wanted: EventFilter, needed: frozenset[str] | set[str], is_open: bool
-) -> frozenset[int]:
-    """Functions with such arguments; with `this`, those whose class may have such members."""
-    functions = reader.functions()
-    ids = select(reader, wanted).functions
-    found = set()
-    for key in functions if ids is None else ids:
-        symbol = functions.get(key)
-        parameters = None if symbol is None else symbol.parameters
-        own = {item.name for item in parameters or ()}
-        if parameters is None or needed <= own or (is_open and "this" in own):
-            found.add(key)
-    return frozenset(found)
-
-
-def _narrowed(wanted: EventFilter, condition: Expression) -> EventFilter:
-    """With what the condition itself asks for, as far as the recording can be searched by it."""
-    for name, sign, value in comparisons(condition):
-        if name == "$duration" and sign in (">", ">=") and isinstance(value, int) and value >= 0:
-            least = value + (sign == ">")
-            wanted = replace(wanted, min_duration_ns=max(wanted.min_duration_ns or 0, least))
-        elif name == "$function" and sign == "==" and isinstance(value, str) and wanted.function is None:
-            wanted = replace(wanted, function=TextMatch(equals=value))
-        elif name == "$threadName" and sign == "==" and isinstance(value, str) and wanted.thread_name is None:
-            wanted = replace(wanted, thread_name=TextMatch(equals=value))
-        elif name == "$label" and sign == "==" and isinstance(value, str) and wanted.event_type in (None, "probe"):
-            wanted = replace(wanted, event_type="probe", function=wanted.function or TextMatch(equals=value))
-        elif name == "$type" and sign == "==" and wanted.event_type is None and value in RECORDED_EVENTS:
-            wanted = replace(wanted, event_type=value)
-    if wanted.event_type in ("function_enter", "probe") and wanted.min_duration_ns is not None:
-        wanted = replace(wanted, min_duration_ns=None)
-    return wanted
 
 
 def _selected(text: str, labels: frozenset[str]) -> Expression:
