@@ -172,7 +172,7 @@ import os, signal, sys
 from strobe.capture.target import Target
 from strobe.model import LaunchSpec
 from strobe.session import SessionManager
-Target._enter = lambda target, device: os.kill(os.getpid(), signal.SIGKILL)
+Target._enter = lambda target: os.kill(os.getpid(), signal.SIGKILL)
 SessionManager().launch(LaunchSpec(sys.argv[1], stdio=sys.argv[2]))
 """
 
