@@ -91,4 +91,9 @@ export class Extras {
     end(): void {
         this.scripts.end();
     }
+
+    /** The recorder goes on without the agent. */
+    endScripts(): void {
+        this.scripts.endAll();
+    }
 }

@@ -204,6 +204,11 @@ rpc.exports = {
         recorder?.setFlags(ids, flags);
     },
 
+    /** As Recorder.goOnAlone. The agent is unloaded next. */
+    goOnAlone(): void {
+        recorder?.goOnAlone();
+    },
+
     /** The hooks are out. What is observed stays so until no thread records any more. */
     stopRecording(): void {
         recorder?.stop(true);
@@ -226,6 +231,7 @@ rpc.exports = {
         // has been waited for, unless the host is gone
         for (let turn = 0; turn < LEAVE_TURNS && (recorder?.letLeave() ?? 0) > 0; turn++) Thread.sleep(LEAVE_TURN_S);
         if (recorder !== null) stayUntilLeft(recorder);
+        if (recorder?.goesOn === true) return;
         recorder?.codeChanges.takeBack(recorder.observers?.changes);
         recorder?.stop(false);
         recorder?.codeChanges.takeBack();

@@ -58,6 +58,8 @@ export class Recorder {
     private threadKey: number | null = null;
     private readonly end_: () => void;
     private isStopped = false;
+    /** The agent goes, and the recorder does not. */
+    goesOn = false;
     private readonly setCaptures_: (first: number, count: number, captures: NativePointer) => void;
     private readonly setPlans_: (count: number, functions: NativePointer, plans: NativePointer) => void;
     private readonly setFlags_: (count: number, functions: NativePointer, flags: NativePointer) => void;
@@ -281,6 +283,12 @@ export class Recorder {
         this.unwinding.end();
     }
 
+    /** From now on the recorder needs no agent: what is hooked stays so, libraries that come are not seen. Of the native form alone. */
+    goOnAlone(): void {
+        this.goesOn = true;
+        this.extras.endScripts();
+    }
+
     /** After `stop`, and once nothing is observed any more: a thread that still records relies on its faults being caught. */
     end(): void {
         this.observers?.end();
@@ -328,7 +336,7 @@ function librarySymbols(handle: NativePointer): Record<string, NativePointer> {
         "strobe_agent_set_thread_key", "strobe_agent_set_captures", "strobe_agent_set_plans", "strobe_agent_set_flags",
         "strobe_agent_add_flags", "strobe_agent_replace_code", "strobe_agent_store", "strobe_agent_store_bits", "strobe_agent_begin_stores",
         "strobe_agent_end_stores", "strobe_agent_set_watch", "strobe_agent_set_recipe",
-        "strobe_agent_move_watch", "strobe_agent_add_extras", "strobe_agent_set_extras", "strobe_agent_set_callers", "strobe_agent_set_unwinding", "strobe_agent_set_script",
+        "strobe_agent_move_watch", "strobe_agent_add_extras", "strobe_agent_set_extras", "strobe_agent_set_callers", "strobe_agent_set_unwinding", "strobe_agent_set_script", "strobe_agent_end_scripts",
         "strobe_agent_set_libraries_changed", "strobe_agent_end",
         "strobe_agent_unwind_table", "strobe_agent_catches_returns", "strobe_agent_exit_probe", "strobe_agent_exit_routine", "strobe_agent_lone_routine",
         "strobe_agent_guard", "strobe_agent_loader_guard", "strobe_agent_let_leave", "strobe_agent_note_unreported", "strobe_agent_ticks", "strobe_on_thread_end",

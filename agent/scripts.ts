@@ -28,9 +28,11 @@ export class Scripts {
     private readonly expressions = new Map<number, Expression>();
     private readonly run: NativeCallback<"uint64", ["uint64", "pointer", "pointer", "pointer"]>;
     private readonly setScript: (script: NativePointer, setCancelState: NativePointer) => void;
+    private readonly endScripts: () => void;
 
     constructor(form: Record<string, NativePointer>) {
         this.setScript = new NativeFunction(form.strobe_agent_set_script, "void", ["pointer", "pointer"]);
+        this.endScripts = new NativeFunction(form.strobe_agent_end_scripts, "void", []);
         this.run = new NativeCallback((number, registers, slot, out) => {
             const at = Number(number);
             return uint64(this.write(at & 0xffff, (at & SCRIPT_AT_EXIT) !== 0, registers, slot, out));
@@ -47,6 +49,11 @@ export class Scripts {
 
     end(): void {
         this.setScript(NULL, SET_CANCEL_STATE);
+    }
+
+    /** As `end`, and returns when no thread runs one any more. */
+    endAll(): void {
+        this.endScripts();
     }
 
     private write(index: number, atExit: boolean, registers: NativePointer, slot: NativePointer, out: NativePointer): number {

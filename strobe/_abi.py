@@ -169,6 +169,7 @@ FACTS = 9
 CONDITION_AT_RETURN = 0x10000
 LONE_UNSHARE = 1
 LONE_SETNS = 2
+LONE_FILTER = 3
 
 
 class Refusal(IntEnum):
@@ -203,8 +204,8 @@ CAPTURE = Struct("<BBBBHH")
 CAPTURE_AT = {"source": 0, "kind": 1, "second": 2, "text_words": 3, "offset": 4, "other": 6}
 CHUNK = Struct("<QQIIIIQQII8x32Q")
 CHUNK_AT = {"sequence": 0, "progress": 8, "state": 16, "thread_index": 20, "tid": 24, "open_count": 28, "first_ticks": 32, "previous_sequence": 40, "lane": 48, "owner": 52, "open_ticks": 64}
-CONTROL_VIEW = Struct("<8xII16xIII4x")
-CONTROL_VIEW_AT = {"alive": 8, "has_agent": 12, "lone_call": 32, "lone_fd": 36, "lone_waits": 40}
+CONTROL_VIEW = Struct("<QII16xIII4x")
+CONTROL_VIEW_AT = {"exit_handler": 0, "alive": 8, "has_agent": 12, "lone_call": 32, "lone_fd": 36, "lone_waits": 40}
 CRASH = Struct("<IIIIiIIIQQQQQQQQ416s")
 CRASH_AT = {"state": 0, "pid": 4, "tid": 8, "signal": 12, "code": 16, "depth": 20, "lane": 24, "call_count": 28, "ticks": 32, "address": 40, "pc": 48, "sp": 56, "caller": 64, "access": 72, "thread_pointer": 80, "frame": 88, "calls": 96}
 CRASH_CALL = Struct("<QII")

@@ -231,8 +231,8 @@ _TABLE: dict[str, tuple[Code, str, str]] = {
     ),
     "agent_left": (
         Code.ATTACH_FAILED,
-        "Strobe has left process {pid}: the program called {function}, which fails where a process has threads.",
-        "What was recorded until then can still be read with {query}.",
+        "Strobe's agent has left process {pid}: {reason}.",
+        "What was recorded can still be read with {query}.",
     ),
     "agent_stays": (
         Code.INTERNAL,

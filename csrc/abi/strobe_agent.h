@@ -205,7 +205,7 @@ struct strobe_recorder_view {
 };
 
 struct strobe_control_view {
-    uint64_t reserved;
+    uint64_t exit_handler;
     uint32_t alive;
     uint32_t has_agent;
     uint64_t reserved1[2];
@@ -215,9 +215,11 @@ struct strobe_control_view {
     uint32_t reserved2;
 };
 
-/* struct strobe_control.lone_call: which call waits until the agent has left, as it fails where there are threads. */
+/* struct strobe_control.lone_call: which call waits until the agent has left. The first two fail where there are
+   threads; a filter of the system calls of all threads would end the agent's, and the program with them. */
 #define STROBE_LONE_UNSHARE 1u
 #define STROBE_LONE_SETNS 2u
+#define STROBE_LONE_FILTER 3u
 
 struct strobe_thread_state_view {
     uint32_t claimed;

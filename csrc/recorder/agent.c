@@ -126,6 +126,22 @@ uint64_t strobe_agent_ticks(void) { return strobe_ticks(&strobe_recorder); }
 
 void strobe_agent_end(void) { strobe_recorder_end(&strobe_recorder); }
 
+static int strobe_anyone_runs_script(const struct strobe_recorder* recorder) {
+    uint32_t index;
+    for (index = 0; index < recorder->states_used; index++)
+        if (recorder->states[index].claimed && recorder->states[index].runs_script) return 1;
+    return 0;
+}
+
+/* Scripts run in the agent, which goes; all else is recorded as before. Returns when no thread runs one any more, in
+   the time that strobe_recorder_end would wait. */
+void strobe_agent_end_scripts(void) {
+    int attempts = STROBE_END_ATTEMPTS;
+    *(strobe_script_function* volatile*)&strobe_recorder.script = NULL;
+    strobe_sleep_us(20000);
+    while (attempts-- > 0 && strobe_anyone_runs_script(&strobe_recorder)) strobe_sleep_us(1000);
+}
+
 /* The list of jumps that stand in the program's code, or are going to (agent/code_changes.ts), and how many there are.
    It is kept here, because who takes them back may be another agent: the one that is attached to a forked child, or
    comes after one that could not. Gives how many have room. */

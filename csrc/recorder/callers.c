@@ -33,7 +33,7 @@ void strobe_agent_find(struct strobe_recorder* recorder, uint64_t code) {
 
 int strobe_thread_is_agents(const struct strobe_recorder* recorder) {
     uint64_t routine;
-    if (recorder->routine_offset == 0 || !recorder->control->has_agent) return 0;
+    if (recorder->routine_offset == 0 || !recorder->control->lone_waits) return 0;
     /* a thread that is not glibc's may have a small block */
     if (!strobe_read_number(recorder, NULL, strobe_may_touch(recorder, NULL),
                             strobe_thread_pointer() + recorder->routine_offset, 8, &routine))

@@ -59,6 +59,9 @@ const char* strobe_portable_observed_name(uint32_t number) {
     return number < STROBE_OBSERVED ? names[number] : NULL;
 }
 
+/* Nothing may wait here: this code goes with the agent. The filter reaches the agent's threads. */
+void strobe_await_departure(struct strobe_recorder* recorder) { (void)recorder; }
+
 /* A strobe_enter_function. syscall(number, ...) has a system call's arguments one register further. */
 static uint64_t strobe_portable_observe(struct strobe_recorder* recorder, uint32_t function, uint64_t* slot,
                                         const uint64_t* registers, uint64_t resume) {
@@ -76,7 +79,7 @@ static uint64_t strobe_portable_observe(struct strobe_recorder* recorder, uint32
     } else if (registers[0] == STROBE_SYS_PRCTL) {
         strobe_observe_prctl((uint32_t)registers[1], registers[2], registers[3]);
     } else if (registers[0] == STROBE_SYS_SECCOMP) {
-        strobe_observe_seccomp((uint32_t)registers[1], registers[3]);
+        strobe_observe_seccomp((uint32_t)registers[1], (uint32_t)registers[2], registers[3]);
     } else if (registers[0] == STROBE_SYS_MLOCKALL) {
         strobe_observe_mlockall(recorder, (uint64_t*)&registers[1]);
     } else if (registers[0] == STROBE_SYS_USERFAULTFD) {

@@ -9,7 +9,6 @@
 #define STROBE_MAP_NORESERVE 0x4000
 #define STROBE_MADV_WIPEONFORK 18
 #define STROBE_PAGE 4096u
-#define STROBE_END_ATTEMPTS 1000
 
 /* A program may want all that is mapped from now on in memory (mlockall, MCL_FUTURE): that would be some GB of ours, of
    which hardly any is ever used. What may not be accessed is not brought in. */
@@ -168,7 +167,7 @@ int64_t strobe_recorder_init(struct strobe_recorder* recorder, uint8_t* segment)
     recorder->control->alive = 1;
     recorder->control->has_agent = 1;
     recorder->control->lone_call = 0;
-    recorder->control->lone_waits = 1;
+    recorder->control->lone_waits = recorder->control->notes_exit = 1;
     recorder->control->is_own = 1;
     return 0;
 }
@@ -197,6 +196,7 @@ void strobe_recorder_end(struct strobe_recorder* recorder) {
     recorder->follows_forks = 0;
     recorder->control->alive = 0;
     recorder->control->exit_handler = 0;
+    recorder->control->notes_exit = 0;
     /* a thread may stand between reading the handler's address and marking itself busy: give it time to get on */
     strobe_sleep_us(20000);
     while (attempts-- > 0 && strobe_anyone_busy(recorder)) strobe_sleep_us(1000);

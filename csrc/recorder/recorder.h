@@ -49,6 +49,7 @@
 #define STROBE_SAMPLING_KEEP_ONE_IN 100u
 #define STROBE_UNWINDERS 64u
 #define STROBE_OWN_RANGES 24u
+#define STROBE_END_ATTEMPTS 1000            /* of a millisecond: threads that are to end what they are at */
 #define STROBE_FILTERED_BYTES (16u << 20)   /* of chunks, made ahead when a program begins to filter its system calls */
 #define STROBE_RETURNING_MARK 0x80000000ull /* added to a frame's number, which alone could be anything on a stack */
 #define STROBE_PAGE_BYTES 4096u
@@ -153,6 +154,7 @@ struct strobe_control {
     uint32_t lone_call;      /* STROBE_LONE_*; 0: none waits. The host clears it. */
     uint32_t lone_fd;        /* its first argument; behind lone_call, as machine code has it */
     uint32_t lone_waits;     /* such calls wait: threads of the agent are there, or may be. The host clears it. */
+    uint32_t notes_exit;     /* _exit is noted for the host: not in a child */
 };
 
 struct strobe_probe {
@@ -298,6 +300,7 @@ STROBE_IS_SEEN(recorder, header);
 STROBE_IS_SEEN(recorder, states);
 STROBE_IS_SEEN(recorder, states_used);
 STROBE_IS_SEEN(recorder, state_bytes);
+STROBE_IS_SEEN(control, exit_handler);
 STROBE_IS_SEEN(control, alive);
 STROBE_IS_SEEN(control, has_agent);
 STROBE_IS_SEEN(control, lone_call);
@@ -482,29 +485,13 @@ void strobe_calls_end(const struct strobe_recorder* recorder);
 uint64_t strobe_ticks_anyhow(const struct strobe_recorder* recorder);
 /* For the host; the first moment counts. */
 void strobe_note_moment(uint64_t* place);
-/* prctl(2), or seccomp(2), is about to be called with these arguments, the second and third, and the third. */
+/* prctl(2), or seccomp(2), is about to be called with these arguments: of prctl the first three. */
 void strobe_observe_prctl(uint32_t option, uint64_t argument, uint64_t other);
-void strobe_observe_seccomp(uint32_t operation, uint64_t filter);
+void strobe_observe_seccomp(uint32_t operation, uint32_t flags, uint64_t filter);
+/* By form, called before a filter is set for all threads: it returns when the agent's are not there any more. */
+void strobe_await_departure(struct strobe_recorder* recorder);
 /* userfaultfd(2) is about to be called. */
 void strobe_observe_userfaultfd(void);
-
-/* callers.c */
-/* Finds routine_offset, agent_code and library_code, on a thread of the agent. `code`: any address in the agent's. */
-void strobe_agent_find(struct strobe_recorder* recorder, uint64_t code);
-/* Whether this thread is one that the agent has made. */
-int strobe_thread_is_agents(const struct strobe_recorder* recorder);
-
-/* Whether the agent calls the function whose return address lies at `slot`, in a thread of the program that tells it of
-   a library. */
-int strobe_call_is_agents(const struct strobe_recorder* recorder, const uint64_t* slot);
-
-/* A function of the loader's begins, which asks whose code calls it, and takes the return address for that. A traced
-   function that jumped there has a stub in its place (return dlsym(RTLD_NEXT, name)), and no library has that: it gets
-   its own back, and its return is not caught. */
-void strobe_caller_restore(const struct strobe_recorder* recorder, uint64_t slot);
-/* Somebody is given `address`, where a call comes from (__builtin_return_address): what the program has there, also
-   where it is a stub of ours by whose frame a traced call is open. */
-uint64_t strobe_call_site(const struct strobe_recorder* recorder, uint64_t address);
 
 /* mappings.c: 0 where there is none */
 /* The mapping that holds `address`. */

@@ -12,6 +12,7 @@
 #define STROBE_SECCOMP_FILTER 2
 #define STROBE_SECCOMP_SET_STRICT 0 /* of the system call */
 #define STROBE_SECCOMP_SET_FILTER 1
+#define STROBE_SECCOMP_TSYNC 1u /* for all threads */
 #define STROBE_STATES_AHEAD 256u
 /* Looks, which take a second, or some. A thread that has left by a jump never ends its calls. */
 #define STROBE_LONGEST_CALLS (1u << 28)
@@ -93,7 +94,17 @@ void strobe_observe_prctl(uint32_t option, uint64_t argument, uint64_t other) {
    a traced function with the page's address: from now on only what is in memory is read. */
 void strobe_observe_userfaultfd(void) { strobe_recorder.pages_wait = 1; }
 
-void strobe_observe_seccomp(uint32_t operation, uint64_t filter) {
+/* Not by a child, which has no agent: the control page is cleared there. A child of vfork has a process id of its own,
+   which cannot be asked for under a filter: then the parent's agent leaves for it. */
+static int strobe_agent_is_filtered(const struct strobe_recorder* recorder) {
+    if (!recorder->control->lone_waits) return 0;
+    return !recorder->may_call_kernel || (uint32_t)strobe_syscall(STROBE_SYS_GETPID, 0, 0, 0, 0, 0, 0) == recorder->pid;
+}
+
+void strobe_observe_seccomp(uint32_t operation, uint32_t flags, uint64_t filter) {
     if (operation == STROBE_SECCOMP_SET_STRICT) strobe_observe_strict();
-    if (operation == STROBE_SECCOMP_SET_FILTER) strobe_observe_filter(filter);
+    if (operation != STROBE_SECCOMP_SET_FILTER) return;
+    if (filter != 0 && flags & STROBE_SECCOMP_TSYNC && strobe_agent_is_filtered(&strobe_recorder))
+        strobe_await_departure(&strobe_recorder);
+    strobe_observe_filter(filter);
 }

@@ -1,5 +1,5 @@
-/* The threads that record: their states (threads.c), their stacks (stack.c), and the recorder's own (own_stacks.c).
-   Included by recorder.h, which has the state itself. */
+/* The threads that record: their states (threads.c), their stacks (stack.c), the recorder's own (own_stacks.c), and who
+   calls there (callers.c). Included by recorder.h, which has the state itself. */
 #ifndef STROBE_RECORDER_THREADS_H
 #define STROBE_RECORDER_THREADS_H
 
@@ -72,5 +72,23 @@ void strobe_own_stack_prepare(struct strobe_recorder* recorder);
 /* On the agent's thread, once. */
 void strobe_stack_offset_find(struct strobe_recorder* recorder);
 void strobe_main_stack_find(struct strobe_recorder* recorder);
+
+/* callers.c */
+/* Finds routine_offset, agent_code and library_code, on a thread of the agent. `code`: any address in the agent's. */
+void strobe_agent_find(struct strobe_recorder* recorder, uint64_t code);
+/* Whether this thread is one that the agent has made. */
+int strobe_thread_is_agents(const struct strobe_recorder* recorder);
+
+/* Whether the agent calls the function whose return address lies at `slot`, in a thread of the program that tells it of
+   a library. */
+int strobe_call_is_agents(const struct strobe_recorder* recorder, const uint64_t* slot);
+
+/* A function of the loader's begins, which asks whose code calls it, and takes the return address for that. A traced
+   function that jumped there has a stub in its place (return dlsym(RTLD_NEXT, name)), and no library has that: it gets
+   its own back, and its return is not caught. */
+void strobe_caller_restore(const struct strobe_recorder* recorder, uint64_t slot);
+/* Somebody is given `address`, where a call comes from (__builtin_return_address): what the program has there, also
+   where it is a stub of ours by whose frame a traced call is open. */
+uint64_t strobe_call_site(const struct strobe_recorder* recorder, uint64_t address);
 
 #endif

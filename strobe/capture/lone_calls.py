@@ -1,7 +1,9 @@
-"""Calls that the kernel refuses a process with more than one thread: unshare and setns, of user namespaces and others.
+"""Calls that the agent's threads do not bear: unshare and setns, of user namespaces and others, which the kernel
+refuses a process with more than one thread, and filters of system calls (seccomp) for all threads, which would end it
+for the agent's.
 
-The agent's threads count. A thread that makes such a call waits (csrc/recorder/arch/x86_64/process_hooks.c) until this
-here, which looks from outside, has had the agent leave, and lets it go on; or until it sees that it is alone.
+A thread that makes such a call waits (csrc/recorder/arch/x86_64/process_hooks.c, native/observed.c) until this here,
+which looks from outside, has had the agent leave, and lets it go on; or until it sees that the agent has gone.
 """
 
 from __future__ import annotations
@@ -23,6 +25,8 @@ _POLL_S = 0.1
 _LAST_LOOKS = 3  # a thread may have seen the agent, and not yet written that it waits
 _ENDING_S = 2.0  # for the agent's last thread
 _ENDING_POLL_S = 0.002
+FILTER = "seccomp"
+_NAMES = {_abi.LONE_UNSHARE: "unshare", _abi.LONE_SETNS: "setns", _abi.LONE_FILTER: FILTER}
 _OF_ANY_THREADS = ("net:", "ipc:", "uts:", "pid:", "cgroup:")  # namespaces, as links of /proc/PID/fd name them
 
 
@@ -38,7 +42,7 @@ def follow_lone_calls(
         control, *_ = read_view(memory, _abi.RECORDER_VIEW, recorder)
         while not leaving.wait(_POLL_S):
             call, argument = _waiting(memory, control)
-            if call and not (_needs_to_be_alone(pid, call, argument) and leave(_name(call))):
+            if call and not (_needs_to_be_alone(pid, call, argument) and leave(_NAMES.get(call, ""))):
                 _let_go_on(memory, control)
         left.wait()  # a call may have come before it was, whoever asked the agent to leave
         _clear(memory, control, "lone_waits")  # as end_lone_calls, which could not open the memory of such a program
@@ -71,10 +75,6 @@ def _let_go_on(memory: FileIO, control: int) -> None:
 
 def _clear(memory: FileIO, control: int, field: str) -> None:
     os.pwrite(memory.fileno(), bytes(4), control + _abi.CONTROL_VIEW_AT[field])
-
-
-def _name(call: int) -> str:
-    return "setns" if call == _abi.LONE_SETNS else "unshare"
 
 
 def _needs_to_be_alone(pid: int, call: int, descriptor: int) -> bool:

@@ -38,7 +38,7 @@ def is_recording(memory: FileIO, recorder: int, start_ticks: int) -> bool:
     `start_ticks`. `memory`: /proc/PID/mem. False, too, where the process has become another program."""
     try:
         control, header, *_ = read_view(memory, _abi.RECORDER_VIEW, recorder)
-        alive, *_ = read_view(memory, _abi.CONTROL_VIEW, control)
+        _, alive, *_ = read_view(memory, _abi.CONTROL_VIEW, control)
         (start,) = struct.unpack("<Q", os.pread(memory.fileno(), 8, header + _abi.HEADER_AT["start_ticks"]))
     except (OSError, struct.error, OverflowError):  # nothing is mapped there
         return False
@@ -53,6 +53,13 @@ def place_of(memory: FileIO, recorder: int) -> tuple[int, int] | None:
     except (OSError, struct.error, OverflowError):
         return None
     return control, header
+
+
+def switch_off(memory: FileIO, recorder: int) -> None:
+    """Calls are recorded no more, and returns that are caught only return. Raises as read_view, and OSError."""
+    control, *_ = read_view(memory, _abi.RECORDER_VIEW, recorder)
+    for field, size in (("exit_handler", 8), ("alive", 4)):
+        os.pwrite(memory.fileno(), bytes(size), control + _abi.CONTROL_VIEW_AT[field])
 
 
 def written_until(pid: int, memory: FileIO, recorder: int, moment: int, deadline: float) -> int:
@@ -72,7 +79,7 @@ def written_until(pid: int, memory: FileIO, recorder: int, moment: int, deadline
 def _works(memory: FileIO, recorder: int) -> Iterator[_Work]:
     try:
         control, _, states, used, size = read_view(memory, _abi.RECORDER_VIEW, recorder)
-        alive, *_ = read_view(memory, _abi.CONTROL_VIEW, control)
+        _, alive, *_ = read_view(memory, _abi.CONTROL_VIEW, control)
         if not alive:  # a child that is not recorded has its parent's states
             return
         view = _abi.THREAD_STATE_VIEW

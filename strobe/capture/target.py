@@ -31,11 +31,11 @@ from strobe.capture.exit_status import wait_for_end, wait_unless
 from strobe.capture.last_thread import end_with_last_thread
 from strobe.capture.leaving import leave
 from strobe.capture.limits import check_room, check_threads_of_session
-from strobe.capture.lone_calls import end_lone_calls, follow_lone_calls
+from strobe.capture.lone_calls import FILTER, end_lone_calls, follow_lone_calls
 from strobe.capture.observers import observe
 from strobe.capture.probe_sites import ProbeSites
 from strobe.capture.probes import Plan
-from strobe.capture.recorder_state import is_recording, place_of, written_until
+from strobe.capture.recorder_state import is_recording, place_of, switch_off, written_until
 from strobe.capture.spawning import ended_early, killed_on_failure, spawn_hint
 from strobe.capture.target_events import TargetEvents
 from strobe.capture.task_status import filters_calls, is_stopped, task_ids
@@ -49,6 +49,10 @@ _OUTPUT_END_S = 1.0  # a grandchild may hold the pipe open for ever
 _TERMINATION_S = 1.0
 _WRITTEN_S = 1.0  # for threads that were interrupted in the middle of a record
 _FILTERED = "it filters its system calls (seccomp), and would be killed for those that attaching needs"
+_FILTERS = (
+    "the program filters the system calls of all its threads (seccomp), which would end it for those of Strobe's own"
+)
+_CALLS = "the program called {name}, which fails where a process has threads, as Strobe's are"
 _TOO_SLOW = (frida.ProcessNotRespondingError, frida.TimedOutError)
 _SILENT = (frida.ProcessNotRespondingError, frida.TimedOutError, frida.TransportError, frida.ProtocolError)
 _END = "the wait for the program's end"
@@ -81,6 +85,7 @@ class Target:
         self._ended = threading.Event()
         self._released = threading.Event()  # the process has ended, or goes on without us
         self._has_left = False  # the agent, before it was told to
+        self._goes_on = False  # the recorder, without it
         self._left = threading.Event()  # the agent, or the process has ended
         self._open_streams = set() if attached else set(_STREAMS)
         self._recorder_place: tuple[int, int] | None = None  # as place_of has it
@@ -320,7 +325,7 @@ class Target:
     def is_cut_off(self) -> bool:
         """The program has closed the agent's descriptors: hooks stay as they are, and are not installed in libraries
         that come."""
-        return self._session is not None and self._session.is_cut_off() and not self._is_gone()
+        return not self._has_left and self._session is not None and self._session.is_cut_off() and not self._is_gone()
 
     def _is_gone(self) -> bool:
         with self._pidfd_lock:
@@ -393,6 +398,8 @@ class Target:
         this is done later, when it goes on, the hooks at once where that is possible."""
         self._released.set()
         if self._has_left:
+            if self._goes_on:
+                self._end_recorder()
             self._wake_watcher()
             return Departure.NOW
         are_out = False
@@ -426,32 +433,43 @@ class Target:
                 os.eventfd_write(self._wake, 1)
 
     def _leave_for_call(self, name: str) -> bool:
-        """A call waits that fails where there are threads. Whether the agent leaves: not where the program has some
-        itself."""
+        """A call waits that the agent's threads do not bear. Whether the agent leaves: not where the call fails
+        anyway, as the program has other threads itself."""
         with contextlib.suppress(OSError, StrobeError):
-            if len(self._agent.program_threads(task_ids(self.pid))) == 1:
-                self._events.on_lone_call(name, partial(self._leave_early, name))
+            if name == FILTER or len(self._agent.program_threads(task_ids(self.pid))) == 1:
+                why = _FILTERS if name == FILTER else _CALLS.format(name=name)
+                goes_on = name == FILTER
+                self._events.on_lone_call(why, goes_on, partial(self._leave_early, why, goes_on))
                 return True
         return self._released.is_set()
 
-    def _leave_early(self, name: str) -> None:
-        """Its end is waited for all the same."""
-        self._has_left = True
-        self._agent.note_left_for(name)
+    def _leave_early(self, why: str, goes_on: bool) -> None:
+        """Its end is waited for all the same. `goes_on`: the recorder does, with the hooks that there are."""
+        self._has_left, self._goes_on = True, goes_on
+        self._agent.note_left_for(why)
         self._released.set()
-        with contextlib.suppress(ProcessLookupError, StrobeError):
-            self._take_out()
+        if not goes_on:
+            with contextlib.suppress(ProcessLookupError, StrobeError):
+                self._take_out()
         leave(self.pid, self._is_stopped, self._remove_agent, self._fail("the agent's removal"))
 
+    def _end_recorder(self) -> None:
+        """Of a process in which there is no agent. What is observed stays so, and the handler of faults, as some of the
+        program's state is kept there."""
+        with contextlib.suppress(OSError, StrobeError, struct.error, OverflowError):
+            self._take_out()
+            with FileIO(f"/proc/{self.pid}/mem", "r+") as memory:
+                switch_off(memory, self.setup.recorder)
+
     def _remove_agent(self) -> None:
-        steps = (
+        steps: tuple[Callable[[], object], ...] = (
             self._take_out,  # those that could not be taken out before
             self._agent.stop_recording,
             self._patches.take_out_observers,  # not before: the faults of a thread that records must be caught
             self._agent.leave_faults,
             self._take_permission_back,
         )
-        _take_each(steps)
+        _take_each((self._agent.go_on_alone,) if self._goes_on else steps)
         try:
             self._end_agent(True)
         finally:

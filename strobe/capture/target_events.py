@@ -26,9 +26,10 @@ class TargetEvents(Protocol):
     def on_module_removed(self, removal: Removal) -> None:
         """A library was unloaded: its hooks and addresses are gone."""
 
-    def on_lone_call(self, name: str, leave: Callable[[], None]) -> None:
-        """The program is about to call `name`, which fails where a process has threads, and waits. `leave` ends the
-        recording for good, and must be called before this returns, or not at all."""
+    def on_lone_call(self, why: str, keeps_recording: bool, leave: Callable[[], None]) -> None:
+        """The program waits in a call that the agent's threads do not bear; `why`: a clause. `leave` has the agent
+        leave for good, and must be called before this returns, or not at all: what is recorded then goes on being
+        recorded with `keeps_recording`, else it ends."""
 
     def on_failure(self, what: str, error: BaseException) -> None:
         """`what` of the observation has failed, for good: the program goes on, and less of it is seen."""

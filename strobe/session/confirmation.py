@@ -34,9 +34,10 @@ _CUT_OFF = (
     "with the hooks that it has, which can no longer be changed; libraries that it loads later are not traced."
 )
 _OFF = "{subject}: calls are no longer recorded. Start a new session to continue."
-_LEFT = (
-    "The program called {name}, which fails where a process has threads, as Strobe's are: Strobe has left it, and "
-    "calls are no longer recorded."
+_LEFT = "Strobe has left the program, and calls are no longer recorded: {why}."
+_GOES_ON = (
+    "Strobe's agent has left the program: {why}. What is traced goes on being recorded, and can no longer be changed; "
+    "libraries that are loaded from now on are not traced."
 )
 
 
@@ -143,9 +144,14 @@ class Confirmation:
             self.last_ticks = moment
             _core.note_checked(self._segment_path, moment)
 
-    def note_left(self, name: str) -> None:
-        """The agent has left the program, so that its call of `name` does not fail."""
-        self._note_off(_core.ticks() - self._start_ticks, _LEFT.format(name=name))
+    def note_left(self, why: str, is_recorded: bool) -> None:
+        """The agent has left the program; `why`: a clause. `is_recorded`: the recorder goes on."""
+        now_ticks = _core.ticks() - self._start_ticks
+        if not is_recorded:
+            self._note_off(now_ticks, _LEFT.format(why=why))
+            return
+        self._store.add_notes(self._session_id, {"agent_left": now_ticks})
+        self._store.add_warnings(self._session_id, [_GOES_ON.format(why=why)])
 
     def _note_off(self, now_ticks: int, why: str = "") -> None:
         self._store.close_spans(self._session_id, None, self.last_ticks)

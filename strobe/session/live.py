@@ -386,14 +386,14 @@ class LiveSession(Session):
         self._attempt("the recording of its children", lambda: self._follow_children(status))
         self._end(status)
 
-    def on_lone_call(self, name: str, leave: Callable[[], None]) -> None:
+    def on_lone_call(self, why: str, keeps_recording: bool, leave: Callable[[], None]) -> None:
         """As TargetEvents."""
         self._begun.wait()
         with self._lock:
             if not self._stopping and not self._exited.is_set():
                 self.confirm()
                 self._attempt("the agent's removal", leave)
-                self._confirmation.note_left(name)
+                self._confirmation.note_left(why, keeps_recording)
 
     def on_failure(self, what: str, error: BaseException) -> None:
         """As TargetEvents; it becomes a warning of the session, once."""

@@ -423,6 +423,11 @@ def _add_not_seen(found: _Findings, reader: SessionReader, wanted: EventFilter, 
             f"{libraries} loaded when Strobe's agent could not report it, because the program had closed the agent's"
             " descriptors or its main thread had ended: their functions are not traced."
         )
+    if left := int(str(record.notes.get("agent_left", 0))):
+        found.doubts.append(
+            f"Strobe's agent left the program at {reader.segment.to_ns(left)} ns, as that filters its system calls:"
+            " functions of libraries that were loaded later are not traced."
+        )
     if partly := _noted(record, "partly_inlined", wanted):
         found.inlined.append(
             f"Inlined at some of their call sites, where calls are not seen: {_with_sites(partly)}; so no event of "

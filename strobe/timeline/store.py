@@ -181,7 +181,8 @@ class Store:
         `open_streams`: which streams another process could still write to when recording ended;
         `form`: of the recorder; in ticks `resumed_ticks`, `ended_ticks`: when a program that was launched began to run,
         when recording ended; `recorder_off`: [last seen on, seen off], `overwritten`: {name: the same of its hook};
-        `early`: as session/early_calls.py finds it.
+        `early`: as session/early_calls.py finds it; `agent_left`: when the agent left, while calls went on being
+        recorded.
         """
         self.change_notes(session_id, lambda known: known | dict(notes))
 

@@ -189,6 +189,9 @@ user_regs_struct* registers_in(enum __ptrace_request request, const void* addres
     return place.iov_len < sizeof(user_regs_struct) ? nullptr : static_cast<user_regs_struct*>(place.iov_base);
 }
 
+// Of what is left of an agent: Frida has the thread call munmap for it.
+bool is_removal(const Injection& injection) { return injection.limit.count() == 0 && !injection.is_start; }
+
 void forget_state(Injection& injection) {
     injection.way_back.reset();
     injection.saved.reset();
@@ -434,6 +437,10 @@ long ptrace_of_frida(enum __ptrace_request request, pid_t thread, void* address,
         }
         std::erase_if(standing,
                       [thread](const auto& one) { return one.first == thread && let_run(thread, *one.second); });
+        if (injection && is_removal(*injection) && is_filtered(thread)) {  // which may forbid it
+            errno = injection->refusal = ESRCH;
+            return -1;
+        }
     }
     if (injection) return guarded(*injection, request, thread, address, data);
     if (is_stale(request, thread, address, data)) {

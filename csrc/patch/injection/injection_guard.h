@@ -24,10 +24,10 @@ class InjectionGuard {
 
     // `library`: the file of Frida. Throws std::runtime_error where it calls ptrace in a way that is not known.
     // `limit`: for reaching a safe point; Frida does nothing else meanwhile. 0: none is needed, as Frida removes what
-    // is left of an agent, for which the thread makes one system call. `is_fridas`: Frida has started the program, and
-    // waits for its end. That of any other child of this process is left for who waits for it, from now on.
-    // `binds_apart`: the agent is to find its functions in its own libraries first; of a program that Frida has started
-    // nothing else is done then.
+    // is left of an agent, for which the thread makes one system call; it stays where that is filtered. `is_fridas`:
+    // Frida has started the program, and waits for its end. That of any other child of this process is left for who
+    // waits for it, from now on. `binds_apart`: the agent is to find its functions in its own libraries first; of a
+    // program that Frida has started nothing else is done then.
     InjectionGuard(pid_t process, const std::string& library, std::chrono::milliseconds limit, bool is_fridas,
                    bool binds_apart);
     InjectionGuard(const InjectionGuard&) = delete;
@@ -42,7 +42,8 @@ class InjectionGuard {
     void release_threads();
     // Whether it stands still, after Frida has let go of it.
     bool holds_main_thread() const;
-    // Why Frida was not let in, as of reach_safe_point and asks_for_clock; 0 where it was, or has not come yet.
+    // Why Frida was not let in, as of reach_safe_point and asks_for_clock, or ESRCH where a filter of system calls may
+    // end the thread for what Frida is about to do; 0 where it was let in, or has not come yet.
     int refusal() const;
 
   private:

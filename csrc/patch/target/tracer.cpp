@@ -41,17 +41,16 @@ int status_of(const siginfo_t& end) {
 constexpr std::int64_t kRestartsByBlock = -516;
 constexpr std::int64_t kRestartsUnlessHandled = -514;
 
+#endif
+
 // Linux before 5.9 does not count the filters.
 std::uint64_t filters(const TaskStatus& status) {
     return status.has("Seccomp_filters:") ? status.number("Seccomp_filters:") : status.number("Seccomp:");
 }
 
-// Whether it is under filters of system calls that this process is not under.
-bool is_filtered(pid_t thread) { return filters(TaskStatus(thread)) > filters(TaskStatus(getpid())); }
-
-#endif
-
 }  // namespace
+
+bool is_filtered(pid_t thread) { return filters(TaskStatus(thread)) > filters(TaskStatus(getpid())); }
 
 #ifdef __x86_64__
 

@@ -30,6 +30,9 @@ void as_tracer(Work&& work) {
 // stop after the call: once the thread has been resumed the kernel has changed the number. x86-64 alone.
 void avoid_restart_syscall(pid_t thread);
 
+// Whether the thread is under filters of system calls (seccomp) that this process is not under.
+bool is_filtered(pid_t thread);
+
 // As waitpid of a thread that the calling thread traces, for what is not to be noticed outside: `avoid_restart_syscall`
 // at each stop; and the end of a child of this very process, whose program may have been started here, is reported, but
 // left for who waits for it.

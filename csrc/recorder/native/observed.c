@@ -26,6 +26,10 @@
 #define STROBE_JUMP_STACK 6u  /* word of a jmp_buf */
 #define STROBE_JUMP_GUARD 48u /* from the thread pointer: what such words are made unreadable with */
 #define STROBE_JUMP_TURN 17u
+#define STROBE_DEPARTURE_TURN_US 5000
+#define STROBE_DEPARTURE_TURNS 6000u
+#define STROBE_DEPARTURE_PAUSES (1u << 16)
+#define STROBE_GONE_TURNS 400u /* after the agent's last act other threads of its end */
 
 enum strobe_register { STROBE_RDI, STROBE_RSI, STROBE_RDX, STROBE_RCX, STROBE_R8, STROBE_R9 };
 enum { STROBE_RETURN_ADDRESS = 10 }; /* as x86_64/registers.h has it on the stack */
@@ -88,11 +92,31 @@ static void strobe_observe_limit_of(uint64_t pid, uint64_t resource, uint64_t li
     if (pid == 0 || pid == strobe_recorder.pid) strobe_observe_limit(resource, limit);
 }
 
+/* The host has the agent leave, and clears lone_waits when its threads have ended; where it was killed the agent leaves
+   by itself. What is recorded goes on being recorded: this library stays. */
+void strobe_await_departure(struct strobe_recorder* recorder) {
+    volatile struct strobe_control* control = recorder->control;
+    uint32_t turns, gone = 0, pauses;
+    for (turns = 0; turns < STROBE_DEPARTURE_TURNS && control->lone_waits; turns++) {
+        if (control->lone_call == 0) control->lone_call = STROBE_LONE_FILTER; /* or for another call it was cleared */
+        if (recorder->may_call_kernel) {
+            strobe_sleep_us(STROBE_DEPARTURE_TURN_US);
+            if (!control->has_agent &&
+                strobe_syscall(STROBE_SYS_TGKILL, recorder->pid, recorder->agent_tid, 0, 0, 0, 0) == -STROBE_ESRCH)
+                gone++;
+            if (gone == STROBE_GONE_TURNS) control->lone_waits = 0;
+        } else { /* this thread is filtered already */
+            for (pauses = 0; pauses < STROBE_DEPARTURE_PAUSES; pauses++) __builtin_ia32_pause();
+        }
+    }
+}
+
 /* syscall(number, ...) has a system call's arguments one register further. */
 static void strobe_observe_syscall(uint64_t* registers) {
     switch (registers[STROBE_RDI]) {
         case STROBE_SYS_SECCOMP:
-            strobe_observe_seccomp((uint32_t)registers[STROBE_RSI], registers[STROBE_RCX]);
+            strobe_observe_seccomp((uint32_t)registers[STROBE_RSI], (uint32_t)registers[STROBE_RDX],
+                                   registers[STROBE_RCX]);
             break;
         case STROBE_SYS_USERFAULTFD:
             strobe_observe_userfaultfd();

@@ -111,7 +111,7 @@ class AgentLink:
         self._loads_lock = threading.Lock()
         self._loads: set[str] = set()  # what threads that load a library wait for
         self._is_leaving = False
-        self._left_for = ""  # a function that the program calls
+        self._left_for = ""  # what the program does, as a clause
         self.removals = 0  # of libraries: the number of the last one that was dealt with
         source = resources.AGENT.read_text()
         self._script = self._call(lambda: session.create_script(source, name="strobe", runtime="qjs"))
@@ -267,6 +267,10 @@ class AgentLink:
         """Their jumps are there. `may_be_blocked`: a thread may have SIGSEGV or SIGBUS blocked."""
         self._ask(self._script.exports_sync.begin_observing, may_be_blocked)
 
+    def go_on_alone(self) -> None:
+        """The recorder, of the native form, needs no agent any more: what is hooked stays so. The agent leaves next."""
+        self._ask(self._script.exports_sync.go_on_alone)
+
     def stop_recording(self) -> None:
         """Returns when no thread records any more."""
         self._ask(self._script.exports_sync.stop_recording)
@@ -336,9 +340,9 @@ class AgentLink:
         with contextlib.suppress(ValueError):  # closed already
             self._script.off("message", self._receiver)
 
-    def note_left_for(self, name: str) -> None:
-        """From now on what it is asked raises agent_left: it was taken out as the program called this function."""
-        self._left_for = name
+    def note_left_for(self, why: str) -> None:
+        """From now on what it is asked raises agent_left: it was taken out as the program did this, a clause."""
+        self._left_for = why
 
     def let_threads_leave(self) -> bool:
         """Whether no thread of the program is in code that goes with the agent, nor will be; waits for it.
@@ -430,7 +434,7 @@ class AgentLink:
             yield
         except (frida.InvalidOperationError, frida.TransportError, frida.ProcessNotFoundError) as error:
             if self._left_for:
-                raise failure("agent_left", pid=self._pid, function=self._left_for) from error
+                raise failure("agent_left", pid=self._pid, reason=self._left_for) from error
             raise ProcessLookupError(str(error)) from error
         except frida.RPCException as error:
             if _NO_MEMORY in str(error):

@@ -110,7 +110,7 @@ class FridaSession:
             if not is_detached and not self._is_detached(time.monotonic() + _LEAVING_S):
                 self._detach()
         finally:
-            if self._injection.wait_for_end(waits_while_stopped):
+            if self._injection.wait_for_end(waits_while_stopped, lambda: guard is not None and guard.refusal != 0):
                 self._use.end()
             else:
                 log.warning("Frida's agent in process %d does not end", self._pid)

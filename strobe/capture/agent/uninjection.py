@@ -51,9 +51,10 @@ class Injection:
         """Something of Frida's loader is, or may be, in the process."""
         return bool(_writable_code(self._pid) - self._before) or is_traced(self._pid) is not False
 
-    def wait_for_end(self, waits_while_stopped: bool) -> bool:
+    def wait_for_end(self, waits_while_stopped: bool, is_refused: Callable[[], bool]) -> bool:
         """Waits until Frida has stopped the process for the last time and let go of it, 20 s at most: False after that.
-        `waits_while_stopped`: in which the process was not stopped (SIGSTOP), when it can do nothing.
+        `waits_while_stopped`: in which the process was not stopped (SIGSTOP), when it can do nothing. `is_refused`:
+        whether Frida was not let in, and leaves the memory of its loader there.
 
         It looks 50 ms after the session's end whether its thread is gone, then stops the process, has it unmap the
         loader, and lets it go (17.26). Where no loader was seen, 100 ms in which nobody traces the process must do.
@@ -66,7 +67,7 @@ class Injection:
                 looked = now
             has_loader = bool(self._loader & _writable_code(self._pid))  # before: it goes while the process is traced
             traced = is_traced(self._pid)
-            if traced is None:
+            if traced is None or (is_refused() and not traced):
                 return True
             if traced or has_loader:
                 quiet_since = now

@@ -217,8 +217,8 @@ def signal_name(number: int) -> str:
 
 _FILTERED = (
     "a filter of system calls (seccomp) forbids one that a thread made. "
-    "Where the program sets its filter for all threads (TSYNC), that may have been a thread of Frida's agent; "
-    "in the portable form of the recorder, any traced call"
+    "In the portable form of the recorder, or where the program sets its filter past the C library, that may have been "
+    "a call of Strobe's"
 )
 
 

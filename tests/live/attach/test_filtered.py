@@ -1,4 +1,5 @@
-"""Programs that let the kernel filter their system calls (seccomp) may be stopped at any moment, and go on."""
+"""Programs that let the kernel filter their system calls (seccomp) go on: they may be stopped at any moment, and
+Strobe's agent leaves before a filter for all threads, its own included, comes into force."""
 
 from __future__ import annotations
 
@@ -9,11 +10,12 @@ import subprocess
 import pytest
 from support import processes
 from support.programs import PROGRAMS
-from support.sessions import Build, totals
+from support.sessions import Build, Launch, outcome, totals, untraced
 from support.wait import wait_until
 
 from strobe.capture.task_status import task_ids
-from strobe.model import LaunchSpec, TraceRequest
+from strobe.errors import StrobeError
+from strobe.model import EventFilter, LaunchSpec, TextMatch, TraceRequest
 from strobe.session import Session, SessionManager
 from strobe.values.reading import ReadTarget
 
@@ -49,6 +51,66 @@ def test_a_wait_goes_on_where_it_may_not_be_restarted(manager: SessionManager, b
         process.send_signal(signal.SIGUSR2)
         assert process.communicate(timeout=60) == ("right\n", None)
         assert process.returncode == 0
+    finally:
+        processes.end(process)
+
+
+@pytest.mark.parametrize("how", ["once", "twice", "later"])
+def test_a_filter_of_all_threads_does_not_reach_the_agent(launch: Launch, build_program: Build, how: str) -> None:
+    """Nor does what is recorded end there."""
+    program = build_program("filters_all", "-O1", "-pthread")
+    alone = untraced(program, how)
+    assert (alone.stdout, alone.status) == ("right\n", 3)
+    session = launch(program, how, patterns=["before", "after", "never"])
+    assert outcome(session) == alone
+    assert {name: found.count for name, found in totals(session).items()} == {"before": 1000, "after": 3000}
+    assert len([text for text in session.warnings if "Strobe's agent has left the program" in text]) == 1
+    absence = session.query(EventFilter(function=TextMatch(equals="never"))).absence
+    assert absence is not None
+    assert "functions of libraries that were loaded later are not traced" in absence
+    assert "seen to be on to the end" in absence
+
+
+def test_what_is_traced_of_it_stays_until_the_end(manager: SessionManager, build_program: Build) -> None:
+    process = subprocess.Popen(
+        [build_program("filters_all", "-O1", "-pthread"), "told"], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout is not None and process.stdout.readline() == "ready\n"
+        spec = LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS))
+        session = manager.launch(spec, TraceRequest(["after"]))
+        before = task_ids(process.pid)
+        filter_calls(process)
+        wait_until(lambda: [found.count for found in totals(session).values()] == [3000], "the calls")
+        with pytest.raises(StrobeError, match=r"Strobe's agent has left process \d+: the program filters"):
+            session.trace(TraceRequest(add=["before"]))
+        assert len(task_ids(process.pid)) == 4 < len(before)
+        assert session.reader.read([ReadTarget("is_filtered")])[0].error is None
+        session.stop()
+        assert process.poll() is None
+        process.send_signal(signal.SIGUSR2)
+        assert process.communicate(timeout=60) == ("right\n", None)
+        assert process.returncode == 3
+    finally:
+        processes.end(process)
+
+
+def test_a_program_is_left_whose_main_thread_filters_its_calls(manager: SessionManager, build_program: Build) -> None:
+    """Frida would have that thread unmap what had loaded the agent."""
+    process = subprocess.Popen(
+        [build_program("filters_all", "-O1", "-pthread"), "own"], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout is not None and process.stdout.readline() == "ready\n"
+        spec = LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS))
+        session = manager.launch(spec, TraceRequest(["after"]))
+        filter_calls(process)
+        wait_until(lambda: [found.count for found in totals(session).values()] == [3000], "the calls")
+        session.stop()
+        assert len(task_ids(process.pid)) == 4
+        process.send_signal(signal.SIGUSR2)
+        assert process.communicate(timeout=60) == ("right\n", None)
+        assert process.returncode == 3
     finally:
         processes.end(process)
 

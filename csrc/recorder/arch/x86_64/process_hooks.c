@@ -45,7 +45,7 @@ uint32_t strobe_exit_routine_write(struct strobe_recorder* recorder, uint8_t* me
     struct strobe_bytes out;
     uint8_t *child, *other, *unasked;
     out.at = memory;
-    child = strobe_put_agent_check(&out, recorder);
+    child = strobe_put_word_check(&out, &recorder->control->notes_exit);
     unasked = strobe_put_word_check(&out, (const uint32_t*)&recorder->may_call_kernel);
     other = strobe_put_process_check(&out, recorder);
     strobe_jump_to_here(unasked, &out);
