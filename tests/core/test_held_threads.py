@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -18,6 +18,7 @@ from strobe import _core
 
 LONG_MS = 600_000
 SIGNALS = 200
+LOADS = 30
 
 # A thread of it is in vfork, whose child sleeps.
 FORKER = """
@@ -145,3 +146,21 @@ def test_nobody_is_held_of_a_process_that_is_gone(target: subprocess.Popen[str])
     before = tasks(target.pid)
     processes.end(target)
     assert _core.HeldThreads(before, LONG_MS).release()
+
+
+def test_they_are_held_without_a_lock_of_the_loader(build_program: Build, build_plugin: Callable[[], Path]) -> None:
+    """One that loads libraries has it nearly always. Who needs it goes on while that one stands still."""
+    process = start(str(build_program("loads_beside")), str(build_plugin()))
+    try:
+        assert process.stdin is not None and process.stdout is not None
+        (loading,) = set(tasks(process.pid)) - {process.pid}
+        answers = []
+        for _ in range(LOADS):
+            held = _core.HeldThreads([loading], LONG_MS)
+            process.stdin.write("\n")
+            process.stdin.flush()
+            answers.append(process.stdout.readline())
+            assert held.release()
+        assert answers.count("still\n") >= LOADS * 9 // 10, answers
+    finally:
+        processes.end(process)

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "patch/target/exports.h"
@@ -68,6 +69,20 @@ std::vector<pid_t> LoaderLocks::owners() const {
     std::vector<pid_t> found;
     for (const Taken& lock : taken()) found.push_back(lock.owner);
     return found;
+}
+
+void LoaderLocks::mark_waited_for(pid_t owner) const {
+    constexpr int kTaken = 1, kWaitedFor = 2;  // what glibc has in __lock; others than the owner write the second alone
+    for (const Taken& lock : taken()) {
+        int state = 0;
+        memory_.read(lock.address + offsetof(__pthread_mutex_s, __lock), &state, sizeof state);
+        if (lock.owner != owner || state != kTaken) continue;
+        try {
+            memory_.write(lock.address + offsetof(__pthread_mutex_s, __lock), &kWaitedFor, sizeof kWaitedFor);
+        } catch (const std::system_error&) {  // the process is gone
+            return;
+        }
+    }
 }
 
 void LoaderLocks::free_but_of(pid_t owner) const {

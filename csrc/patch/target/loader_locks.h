@@ -19,6 +19,9 @@ class LoaderLocks {
     // The threads that hold one at this moment, as in the middle of dlopen, dlclose or dl_iterate_phdr; others that
     // load a library wait for them. By their numbers in the process's own PID namespace: see `own_number`.
     std::vector<pid_t> owners() const;
+    // Has the owner wake who waits for its locks when it gives them back, by a system call, though nobody may wait. It
+    // must stand still. Does nothing where that cannot be written.
+    void mark_waited_for(pid_t owner) const;
     // Frees those whose owner is another one: in a forked child, which has none of the other threads. Throws
     // std::system_error where that cannot be written.
     void free_but_of(pid_t owner) const;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdint>
 
 #include "patch/target/task_state.h"
@@ -25,7 +26,8 @@ bool is_end(const siginfo_t& info) {
     return info.si_code == CLD_EXITED || info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED;
 }
 
-constexpr int kStopped = 0x7f;  // in the low byte of a status of wait(2)
+constexpr int kStopped = 0x7f;             // in the low byte of a status of wait(2)
+constexpr int kCallStop = SIGTRAP | 0x80;  // in the byte above it
 
 // As wait(2) would report an end that waitid has reported.
 int status_of(const siginfo_t& end) {
@@ -73,13 +75,18 @@ int status_of_stop(pid_t thread) {
     siginfo_t stop{};
     if (ptrace(PTRACE_GETSIGINFO, thread, nullptr, &stop) != 0) return 0;
     avoid_restart_syscall(thread);
+    if (stop.si_signo == SIGTRAP && stop.si_code == kCallStop) return kCallStop << 8 | kStopped;
     const int event = stop.si_code >> 8;  // of a signal's own code, 0 or less
     return (event > 0 ? event << 8 | (stop.si_code & 0xff) : stop.si_signo) << 8 | kStopped;
 }
 
+bool is_call_stop(int status) { return WIFSTOPPED(status) && status >> 8 == kCallStop; }
+
+int signal_of_stop(int status) { return status >> 16 != 0 || is_call_stop(status) ? 0 : WSTOPSIG(status); }
+
 bool let_go(pid_t thread) {
     const int status = status_of_stop(thread);
-    const std::intptr_t signal = status >> 16 == 0 ? WSTOPSIG(status) : 0;
+    const std::intptr_t signal = signal_of_stop(status);
     return status != 0 && ptrace(PTRACE_DETACH, thread, nullptr, signal) == 0;
 }
 

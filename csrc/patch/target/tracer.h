@@ -43,6 +43,12 @@ pid_t wait_for_tracee(pid_t thread, int* status, int options);
 // have waited for it: one that waits for the end of its child sees that child's stops.
 int status_of_stop(pid_t thread);
 
+// Whether a status is that of a stop before or behind a system call; with PTRACE_O_TRACESYSGOOD.
+bool is_call_stop(int status);
+
+// The signal in whose delivery a thread with this status stands, which it has to be given when it goes on; or 0.
+int signal_of_stop(int status);
+
 // Detaches from a thread that stands in a stop, in whatever. A signal in whose delivery it stands is delivered. False
 // where it does not stand.
 bool let_go(pid_t thread);

@@ -39,7 +39,8 @@ constexpr auto kFirstRun = std::chrono::milliseconds(2);
 constexpr auto kLongestRun = std::chrono::milliseconds(128);  // whoever lets go of them waits for its end
 constexpr auto kForkRuns = std::chrono::microseconds(200);
 // What others are about to do takes a lock of the dynamic loader: a thread that has it runs until it has not.
-constexpr auto kLoads = std::chrono::milliseconds(100);
+constexpr auto kLoads = std::chrono::milliseconds(300);
+constexpr auto kOutOfLoader = std::chrono::milliseconds(100);  // for one that the others stand still for meanwhile
 constexpr auto kLoaderRuns = std::chrono::microseconds(100);
 constexpr auto kLongestLoaderRun = std::chrono::microseconds(2000);
 constexpr auto kBetweenHeldLooks = std::chrono::milliseconds(5);
@@ -92,8 +93,8 @@ class Stopping {
         stopped_.reserve(threads.size());
         for (std::size_t at = 0; at < threads.size() && !learn(threads[at]); at++) continue;
         for (const pid_t thread : threads) {
-            if (ptrace(PTRACE_SEIZE, thread, nullptr, PTRACE_O_TRACEFORK | PTRACE_O_TRACECLONE) == 0)
-                seized_.push_back(thread);
+            constexpr int kOptions = PTRACE_O_TRACEFORK | PTRACE_O_TRACECLONE | PTRACE_O_TRACESYSGOOD;
+            if (ptrace(PTRACE_SEIZE, thread, nullptr, kOptions) == 0) seized_.push_back(thread);
         }
     }
     Stopping(const Stopping&) = delete;
@@ -107,6 +108,8 @@ class Stopping {
     void hold_outside_loader(Clock::time_point until) {
         auto run = kLoaderRuns;
         for (hold(); holds_loader() && Clock::now() + run < until; run = std::min(2 * run, kLongestLoaderRun)) {
+            lead_out_of_loader();
+            if (!holds_loader()) return;
             let_run(false);
             run_for(run);
             hold();
@@ -205,7 +208,7 @@ class Stopping {
     void go_on(pid_t thread, int status) {
         const int event = status >> 16;
         if (event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_CLONE) note_made(thread);
-        ptrace(PTRACE_CONT, thread, nullptr, event == 0 ? WSTOPSIG(status) : 0);
+        ptrace(PTRACE_CONT, thread, nullptr, signal_of_stop(status));
     }
 
     // A thread, or a child.
@@ -263,11 +266,69 @@ class Stopping {
     }
 
     bool holds_loader() const {
+        return std::ranges::any_of(held_, [this](pid_t thread) { return holds_loader(thread); });
+    }
+
+    bool holds_loader(pid_t thread) const {
         if (!loader_) return false;
         const std::vector<pid_t> owners = loader_->owners();
-        return !owners.empty() && std::ranges::any_of(held_, [&owners](pid_t thread) {
-            return std::ranges::find(owners, own_number(thread)) != owners.end();
-        });
+        return !owners.empty() && std::ranges::find(owners, own_number(thread)) != owners.end();
+    }
+
+    // Those that hold one of its locks run, one after the other, to where they have given it back. At moments by chance
+    // a thread that loads libraries all the time nearly always has it.
+    void lead_out_of_loader() {
+        for (std::size_t at = held_.size(); at-- > 0;) {
+            const pid_t thread = held_[at];
+            if (!holds_loader(thread)) continue;
+            held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(at));
+            const Stop stop = run_out_of_loader(thread, std::min(deadline_, Clock::now() + kOutOfLoader));
+            if (stop == Stop::kOurs) held_.push_back(thread);
+            if (stop != Stop::kProgramsOwn) continue;
+            stopped_.push_back(thread);
+            std::erase(seized_, thread);
+        }
+    }
+
+    // It stands behind the system call by which it wakes who waits for the lock, or where it is at `until`, or where it
+    // waits itself.
+    Stop run_out_of_loader(pid_t thread, Clock::time_point until) {
+        bool is_in_call = false;
+        int signal = 0;
+        while (Clock::now() < until) {
+            loader_->mark_waited_for(own_number(thread));
+            if (ptrace(PTRACE_SYSCALL, thread, nullptr, signal) != 0) break;
+            signal = 0;
+            int status = 0;
+            const pid_t found = wait_while_it_runs(thread, &status, until);
+            if (found == 0) break;
+            if (found < 0 || !WIFSTOPPED(status)) return Stop::kNone;
+            const int event = status >> 16;
+            if (event == PTRACE_EVENT_STOP && WSTOPSIG(status) != SIGTRAP) return Stop::kProgramsOwn;
+            if (event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_CLONE) note_made(thread);
+            signal = signal_of_stop(status);
+            if (!is_call_stop(status)) continue;
+            is_in_call = !is_in_call;
+            if (!is_in_call && !holds_loader(thread)) break;
+        }
+        ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr);
+        ptrace(PTRACE_CONT, thread, nullptr, signal);  // to the stop of that, if it stands
+        return wait_stopped(thread);
+    }
+
+    // 0 where it has not come to a stop until then, or waits for something.
+    static pid_t wait_while_it_runs(pid_t thread, int* status, Clock::time_point until) {
+        auto next_look = Clock::now() + kBetweenLooks;
+        while (Clock::now() < until) {
+            const pid_t found = wait_for_tracee(thread, status, __WALL | WNOHANG);
+            if (found != 0) return found;
+            if (Clock::now() > next_look) {
+                if (task_state(thread, thread) == 'S') return 0;
+                next_look = Clock::now() + kBetweenLooks;
+            }
+            std::this_thread::sleep_for(std::chrono::microseconds(20));
+        }
+        return 0;
     }
 
     Clock::time_point deadline_;

@@ -25,7 +25,7 @@ from strobe.errors import failure
 log = logging.getLogger(__name__)
 
 _LEAVING_S = 5.0
-_UNLOADING_S = 0.3
+_UNLOADING_S = 1.0  # a busy machine takes longer than its threads are held without a pause
 _POLL_S = 0.002
 _LOOKING_S = 5.0  # for a safe point of the main thread
 _LOOKING_MS = 25  # at a time, and up to as much again: no session here hears from Frida meanwhile
