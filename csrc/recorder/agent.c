@@ -126,6 +126,11 @@ uint64_t strobe_agent_ticks(void) { return strobe_ticks(&strobe_recorder); }
 
 void strobe_agent_end(void) { strobe_recorder_end(&strobe_recorder); }
 
+/* The agent permits others for its host, by the same function of the C library as the program: it puts back what that
+   has permitted. */
+uint64_t strobe_agent_tracer(void) { return strobe_recorder.tracer; }
+void strobe_agent_set_tracer(uint64_t tracer) { strobe_recorder.tracer = tracer; }
+
 static int strobe_anyone_runs_script(const struct strobe_recorder* recorder) {
     uint32_t index;
     for (index = 0; index < recorder->states_used; index++)

@@ -149,6 +149,7 @@ int64_t strobe_recorder_init(struct strobe_recorder* recorder, uint8_t* segment)
     recorder->pages_wait = (uint32_t)strobe_has_userfaultfd();
     recorder->may_call_kernel = 1;
     recorder->calling_kernel = recorder->is_filtering = 0;
+    recorder->tracer = 0;
     recorder->pid = recorder->owner = (uint32_t)strobe_syscall(STROBE_SYS_GETPID, 0, 0, 0, 0, 0, 0);
     strobe_tid_offset_find(recorder);
     strobe_stack_offset_find(recorder);

@@ -233,6 +233,7 @@ struct strobe_recorder {
     uint32_t may_call_kernel;    /* 0 once the program filters its system calls: none is made on its threads then */
     uint32_t calling_kernel;     /* threads that may be about to make one: strobe_calls_begin */
     uint32_t is_filtering;       /* 1: a thread gets ready what needs system calls, as may_call_kernel is to be 0 */
+    uint64_t tracer;             /* whom the program has permitted to trace it in this session (PR_SET_PTRACER); 0 */
     uint32_t thread_key;         /* pthread key of the thread state */
     uint32_t tid_offset;         /* of struct pthread, from the thread pointer: the thread's id; 0 where not known */
     uint32_t stack_offset;       /* and where its stack begins, its size and its guard's; 0 where not known */

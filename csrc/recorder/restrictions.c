@@ -7,6 +7,7 @@
 
 #define STROBE_PR_SET_SECCOMP 22
 #define STROBE_PR_SET_MDWE 65
+#define STROBE_PR_SET_PTRACER 0x59616d61u
 #define STROBE_MDWE_REFUSES_EXECUTABLE 1
 #define STROBE_SECCOMP_STRICT 1
 #define STROBE_SECCOMP_FILTER 2
@@ -14,6 +15,7 @@
 #define STROBE_SECCOMP_SET_FILTER 1
 #define STROBE_SECCOMP_TSYNC 1u /* for all threads */
 #define STROBE_STATES_AHEAD 256u
+#define STROBE_GET_ON_NS 1000000000ull /* for a handler that waits, below which a record was begun, no longer */
 /* Looks, which take a second, or some. A thread that has left by a jump never ends its calls. */
 #define STROBE_LONGEST_CALLS (1u << 28)
 
@@ -43,6 +45,9 @@ static void strobe_prepare_filtered(struct strobe_recorder* recorder) {
     strobe_own_stack_prepare(recorder);
     STROBE_COMPILER_BARRIER();
     recorder->may_call_kernel = 0;
+    /* Most calls are not counted (strobe_calls_begin), as they are made for each value: who is in the middle of a
+       record may have asked before. Here the kernel may be called still: who would filter this thread's calls waits. */
+    strobe_threads_have_got_on(recorder, STROBE_GET_ON_NS);
 }
 
 /* From now on no thread makes a system call for the recorder. What needs one is done before. For a child of vfork, too:
@@ -81,7 +86,18 @@ static void strobe_observe_strict(void) {
     strobe_stop_recording();
 }
 
+/* Not a child of vfork. Yes where that may not be asked. */
+static int strobe_is_own_process(const struct strobe_recorder* recorder) {
+    int is_own = 1;
+    if (strobe_calls_begin(recorder)) {
+        is_own = (uint32_t)strobe_syscall(STROBE_SYS_GETPID, 0, 0, 0, 0, 0, 0) == recorder->pid;
+        strobe_calls_end(recorder);
+    }
+    return is_own;
+}
+
 void strobe_observe_prctl(uint32_t option, uint64_t argument, uint64_t other) {
+    if (option == STROBE_PR_SET_PTRACER && strobe_is_own_process(&strobe_recorder)) strobe_recorder.tracer = argument;
     if (option == STROBE_PR_SET_SECCOMP && argument == STROBE_SECCOMP_STRICT) strobe_observe_strict();
     if (option == STROBE_PR_SET_SECCOMP && argument == STROBE_SECCOMP_FILTER) strobe_observe_filter(other);
     if (option == STROBE_PR_SET_TSC && argument == STROBE_TSC_FAULTS) strobe_stop_recording();
@@ -94,11 +110,10 @@ void strobe_observe_prctl(uint32_t option, uint64_t argument, uint64_t other) {
    a traced function with the page's address: from now on only what is in memory is read. */
 void strobe_observe_userfaultfd(void) { strobe_recorder.pages_wait = 1; }
 
-/* Not by a child, which has no agent: the control page is cleared there. A child of vfork has a process id of its own,
-   which cannot be asked for under a filter: then the parent's agent leaves for it. */
+/* Not by a child, which has no agent: the control page is cleared there. Under a filter the parent's agent leaves for a
+   child of vfork, too. */
 static int strobe_agent_is_filtered(const struct strobe_recorder* recorder) {
-    if (!recorder->control->lone_waits) return 0;
-    return !recorder->may_call_kernel || (uint32_t)strobe_syscall(STROBE_SYS_GETPID, 0, 0, 0, 0, 0, 0) == recorder->pid;
+    return recorder->control->lone_waits && strobe_is_own_process(recorder);
 }
 
 void strobe_observe_seccomp(uint32_t operation, uint32_t flags, uint64_t filter) {

@@ -456,6 +456,9 @@ void strobe_thread_end(struct strobe_recorder* recorder, struct strobe_thread_st
     strobe_nested_release(recorder, state);
     strobe_state_close(recorder, state);
     state->idle = state->busy_slot = STROBE_ENDED;
+    /* where it cannot be found out later that the thread is gone (strobe_thread_has_ended) */
+    if (!recorder->may_call_kernel && (recorder->tid_offset == 0 || !strobe_may_touch(recorder, NULL)))
+        strobe_state_free(recorder, state);
 }
 
 /* A state stays its thread's as long as that lives: what it has open returns through its stubs, and so does what it has
@@ -513,6 +516,8 @@ int strobe_threads_have_got_on(const struct strobe_recorder* recorder, uint64_t 
     uint32_t index;
     strobe_sleep_us(1000); /* who has marked itself as busy is seen then */
     for (index = 0; index < recorder->states_used; index++)
-        if (!strobe_has_got_on(&recorder->states[index], deadline_ns)) return 0;
+        if (recorder->states[index].thread_pointer != strobe_thread_pointer() &&
+            !strobe_has_got_on(&recorder->states[index], deadline_ns))
+            return 0;
     return 1;
 }

@@ -50,8 +50,8 @@ int strobe_may_read_clock(const struct strobe_recorder* recorder);
 void strobe_thread_end(struct strobe_recorder* recorder, struct strobe_thread_state* state);
 /* The session has ended: threads begin anew in the next one. 1 when one is still at work with its state. */
 int strobe_states_retire(struct strobe_recorder* recorder);
-/* Whether every thread has left the record that it was in; waits for that as long. What a record looks up is then what
-   was there before the call. */
+/* Whether every other thread has left the record that it was in; waits for that as long. What a record looks up is then
+   what was there before the call. */
 int strobe_threads_have_got_on(const struct strobe_recorder* recorder, uint64_t limit_ns);
 /* Its session has ended; what it has open may still return. */
 #define STROBE_STATE_IS_RETIRED(state) ((state)->idle == STROBE_RETIRED)

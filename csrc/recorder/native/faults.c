@@ -220,8 +220,11 @@ static void strobe_note_fault_handler(uint64_t signal, const struct strobe_actio
 
 /* A child of vfork has the parent's memory and handlers of its own. */
 static int strobe_is_vfork_child(void) {
-    return strobe_recorder.may_call_kernel && strobe_recorder.control->is_own &&
-           (uint32_t)strobe_syscall(STROBE_SYS_GETPID, 0, 0, 0, 0, 0, 0) != strobe_recorder.pid;
+    int is_child;
+    if (!strobe_recorder.control->is_own || !strobe_calls_begin(&strobe_recorder)) return 0;
+    is_child = (uint32_t)strobe_syscall(STROBE_SYS_GETPID, 0, 0, 0, 0, 0, 0) != strobe_recorder.pid;
+    strobe_calls_end(&strobe_recorder);
+    return is_child;
 }
 
 /* Memory that the C library would read or write itself: where it cannot, the library is left to fault. */

@@ -99,11 +99,12 @@ void strobe_await_departure(struct strobe_recorder* recorder) {
     uint32_t turns, gone = 0, pauses;
     for (turns = 0; turns < STROBE_DEPARTURE_TURNS && control->lone_waits; turns++) {
         if (control->lone_call == 0) control->lone_call = STROBE_LONE_FILTER; /* or for another call it was cleared */
-        if (recorder->may_call_kernel) {
+        if (strobe_calls_begin(recorder)) {
             strobe_sleep_us(STROBE_DEPARTURE_TURN_US);
             if (!control->has_agent &&
                 strobe_syscall(STROBE_SYS_TGKILL, recorder->pid, recorder->agent_tid, 0, 0, 0, 0) == -STROBE_ESRCH)
                 gone++;
+            strobe_calls_end(recorder);
             if (gone == STROBE_GONE_TURNS) control->lone_waits = 0;
         } else { /* this thread is filtered already */
             for (pauses = 0; pauses < STROBE_DEPARTURE_PAUSES; pauses++) __builtin_ia32_pause();

@@ -132,6 +132,18 @@ def test_filters_of_all_threads_set_at_once(launch: Launch, build_program: Build
         session.stop()
 
 
+@scenario
+@pytest.mark.usefixtures("form")
+def test_a_filter_of_all_threads_comes_while_others_record(launch: Launch, build_program: Build) -> None:
+    """Who has asked whether the kernel may be called, and is about to, is waited for: one of some."""
+    program = build_program("filters_while_read", "-O1", "-pthread")
+    assert untraced(program) == Outcome("right\n", "", 0)
+    for _ in rounds(1):
+        session = launch(program, patterns=["take"])
+        assert outcome(session) == Outcome("right\n", "", 0)
+        session.stop()
+
+
 @pytest.mark.usefixtures("form")
 @pytest.mark.parametrize(("way", "is_said"), [("asks", False), ("sets", True), ("refused", True)])
 def test_a_filter_of_calls_is_said_and_a_question_is_none(

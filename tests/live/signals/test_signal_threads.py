@@ -96,8 +96,12 @@ def test_signals_of_faults_that_are_sent_wait_for_the_program(
         processes.end(process)
 
 
-def test_threads_after_more_than_there_are_states_for_are_recorded(launch: Launch, build_program: Build) -> None:
+@pytest.mark.parametrize("form", ["native", "portable"])
+def test_threads_after_more_than_there_are_states_for_are_recorded(
+    launch: Launch, build_program: Build, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
     """In a program that filters its system calls, where no more can be got ready: those of threads that have ended."""
+    monkeypatch.setenv("STROBE_RECORDER", form)
     session = launch(build_program("many_filtered"), patterns=["early", "late"])
     assert status(session) == 0
     assert 250 < totals(session)["early"].count < 300
