@@ -2,7 +2,7 @@
 
 import { type ExtrasRequest } from "./extras.js";
 import {
-    allowTracer, bufferStandardOutputByLine, closeDescriptor, endProgram, keepLibrary, loadLibrary, readOwnMemory, redirectStandardInput,
+    bufferStandardOutputByLine, closeDescriptor, endProgram, keepLibrary, loadLibrary, readOwnMemory, redirectStandardInput,
 } from "./libc.js";
 import { type AgentSocket, announce, connectedBy, describe, isCutOff, leave, type ModuleAnswer, noteRemoval, observe } from "./modules.js";
 import { type Landing, type ObservedFunction } from "./observers.js";
@@ -182,7 +182,12 @@ rpc.exports = {
 
     /** Lets a process read and write this one where the system allows that to relatives alone (Yama). */
     allowTracer(pid: number): boolean {
-        return allowTracer(pid);
+        return recorder?.allowTracer(pid) ?? false;
+    },
+
+    /** As Recorder.restoreTracer. */
+    restoreTracer(): void {
+        recorder?.restoreTracer();
     },
 
     /** Up to `size` bytes, read by the kernel: a bad address is no fault. */

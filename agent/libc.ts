@@ -230,8 +230,8 @@ export function symbolSize(address: NativePointer): number {
 /** Linux has this from 5.14 on. */
 export const canPopulate = populateForWriting(Memory.alloc(8), 8);
 
-/** False where the system has no such thing. What the program itself has allowed is replaced. 0: nobody any more. */
-export function allowTracer(pid: number): boolean {
+/** False where the system has no such thing, or there is no such process. What the program itself has allowed is replaced. 0: nobody any more. */
+export function allowTracer(pid: number | UInt64): boolean {
     return prctl(PR_SET_PTRACER, pid, 0, 0, 0) === 0;
 }
 

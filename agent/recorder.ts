@@ -10,7 +10,7 @@ import { Extras } from "./extras.js";
 import { Observers, type ObservingForm } from "./observers.js";
 import { cpuRoutines } from "./aarch64_routines.js";
 import {
-    createThreadKey, deleteThreadKey, globalExport, librarySymbol, loadLibrary, makeExecutable, mapAnonymous, mapMark, mapShared, unmap,
+    allowTracer, createThreadKey, deleteThreadKey, globalExport, librarySymbol, loadLibrary, makeExecutable, mapAnonymous, mapMark, mapShared, unmap,
 } from "./libc.js";
 import { ProbeSites } from "./probe_sites.js";
 import { ProcessHooks, type ToldChange } from "./process_hooks.js";
@@ -72,6 +72,8 @@ export class Recorder {
     /** Where trampolines lead: to the library, or to a guard that calls the compiled recorder; null where Interceptor writes the jumps. */
     readonly enter: NativePointer | null;
     private readonly letLeave_: () => NativeFunctionReturnValue;
+    private readonly tracer: () => UInt64;
+    private readonly setTracer: (tracer: UInt64) => void;
     /** Null where the next agent goes on with the same memory, or threads are not counted. */
     private release_: (() => void) | null;
     /** Since the session began. */
@@ -145,6 +147,8 @@ export class Recorder {
         this.letLeave_ = new NativeFunction(form.strobe_agent_let_leave, "uint32", []);
         this.release_ = library !== null || INTERCEPTOR_WRITES ? null : new NativeFunction(form.strobe_agent_release, "void", []);
         this.ticks = new NativeFunction(form.strobe_agent_ticks, "uint64", []);
+        this.tracer = new NativeFunction(form.strobe_agent_tracer, "uint64", []);
+        this.setTracer = new NativeFunction(form.strobe_agent_set_tracer, "void", ["uint64"]);
         this.noteUnreported = new NativeFunction(form.strobe_agent_note_unreported, "void", []);
         const setChanged = new NativeFunction(form.strobe_agent_set_libraries_changed, "void", ["pointer", "pointer"]);
         this.callAtChanges = (state, changed) => {
@@ -283,6 +287,21 @@ export class Recorder {
         this.unwinding.end();
     }
 
+    /** As libc's; it is not the program that does. */
+    allowTracer(pid: number): boolean {
+        const before = this.tracer();
+        const isAllowed = allowTracer(pid);
+        this.setTracer(before);
+        return isAllowed;
+    }
+
+    /** Whom the program has permitted to trace it since the session began; nobody where that was before, or is no more. */
+    restoreTracer(): void {
+        const before = this.tracer();
+        if (!allowTracer(before)) allowTracer(0);
+        this.setTracer(before);
+    }
+
     /** From now on the recorder needs no agent: what is hooked stays so, libraries that come are not seen. Of the native form alone. */
     goOnAlone(): void {
         this.goesOn = true;
@@ -336,7 +355,7 @@ function librarySymbols(handle: NativePointer): Record<string, NativePointer> {
         "strobe_agent_set_thread_key", "strobe_agent_set_captures", "strobe_agent_set_plans", "strobe_agent_set_flags",
         "strobe_agent_add_flags", "strobe_agent_replace_code", "strobe_agent_store", "strobe_agent_store_bits", "strobe_agent_begin_stores",
         "strobe_agent_end_stores", "strobe_agent_set_watch", "strobe_agent_set_recipe",
-        "strobe_agent_move_watch", "strobe_agent_add_extras", "strobe_agent_set_extras", "strobe_agent_set_callers", "strobe_agent_set_unwinding", "strobe_agent_set_script", "strobe_agent_end_scripts",
+        "strobe_agent_move_watch", "strobe_agent_add_extras", "strobe_agent_set_extras", "strobe_agent_set_callers", "strobe_agent_set_unwinding", "strobe_agent_set_script", "strobe_agent_end_scripts", "strobe_agent_tracer", "strobe_agent_set_tracer",
         "strobe_agent_set_libraries_changed", "strobe_agent_end",
         "strobe_agent_unwind_table", "strobe_agent_catches_returns", "strobe_agent_exit_probe", "strobe_agent_exit_routine", "strobe_agent_lone_routine",
         "strobe_agent_guard", "strobe_agent_loader_guard", "strobe_agent_let_leave", "strobe_agent_note_unreported", "strobe_agent_ticks", "strobe_on_thread_end",

@@ -199,7 +199,7 @@ class Target:
         try:
             self._enter()
             last = partial(end_with_last_thread, self.pid, self._agent, self._released)
-            threads.start(f"strobe-last-{self.pid}", last, threads.logged_only)
+            threads.start(f"strobe-last-{self.pid}", last, self._fail("its end with its last thread"))
             threads.start(f"strobe-end-{self.pid}", self._watch_end, self._fail(_END))
         except BaseException:
             self._released.set()
@@ -232,7 +232,7 @@ class Target:
         self._patches.take_back(self.setup.left)
         departure = (self._released, self._left)
         alone = partial(follow_lone_calls, self.pid, self.setup.recorder, *departure, self._leave_for_call)
-        threads.start(f"strobe-alone-{self.pid}", alone, threads.logged_only)
+        threads.start(f"strobe-alone-{self.pid}", alone, self._fail("leaving it before calls that need that"))
         self._lone_calls = self._agent.change_process()
         self.unobserved = observe(self.pid, self._agent, self._patches, self.setup.form == "native")
         self.tells_of_libraries = self._agent.observe_modules(self._session.socket)
@@ -511,7 +511,7 @@ class Target:
             os.close(os.open(f"/proc/{self.pid}/mem", os.O_RDONLY | os.O_CLOEXEC))
         except PermissionError:
             return
-        self._agent.allow_tracer(0)
+        self._agent.restore_tracer()
         self._is_allowed = False
 
     def note_removal(self, number: int) -> None:

@@ -316,6 +316,10 @@ class AgentLink:
         """Has the process let another read and write it, where Yama allows that to relatives alone."""
         return bool(self._ask(self._script.exports_sync.allow_tracer, pid))
 
+    def restore_tracer(self) -> None:
+        """Only those whom the program itself has permitted so since the session began."""
+        self._ask(self._script.exports_sync.restore_tracer)
+
     def read_memory(self, address: int, size: int) -> bytes:
         """Up to `size` bytes of the process's own memory; fewer where no more can be read."""
         return bytes(self._ask(self._script.exports_sync.read_memory, hex(address), size))

@@ -35,6 +35,27 @@ def test_a_tracer_is_permitted_until_the_session_ends(build_program: Build, mana
         processes.end(process)
 
 
+def test_what_the_program_permits_itself_comes_back(build_program: Build, manager: SessionManager) -> None:
+    program = build_program("permits")
+    process = subprocess.Popen([program, "1"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdin is not None and process.stdout is not None
+        assert process.stdout.readline() == "begun\n"
+        session = manager.launch(LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), TraceRequest([]))
+        assert isinstance(session, LiveSession)
+        process.stdin.write("\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == "ready\n"
+        assert session._target.allow_tracer(os.getpid())
+        assert process.stdout.readline() == f"{os.getpid()}\n"
+        session.stop()
+        assert process.stdout.readline() == "1\n"
+        process.stdin.close()
+        assert process.wait(60) == 0
+    finally:
+        processes.end(process)
+
+
 ATTACH = """
 import sys
 from strobe.errors import StrobeError

@@ -17,6 +17,7 @@ from support import databases, filesystems, leftovers, processes, programs
 from support.sessions import Build, Launch, text, totals
 from support.wait import wait_until
 
+from strobe.capture import target
 from strobe.errors import StrobeError
 from strobe.model import EventFilter, LaunchSpec, TextMatch, TraceRequest
 from strobe.session import Session, SessionManager
@@ -207,3 +208,24 @@ def test_a_wait_for_the_end_that_fails_ends_the_session_and_leaves_the_program(
             assert process.communicate(timeout=60)[0] == "parent right\n"
         finally:
             processes.end(process)
+
+
+@pytest.mark.parametrize(
+    ("watched", "what"),
+    [
+        ("end_with_last_thread", "Its end with its last thread has failed: no memory"),
+        ("follow_lone_calls", "Leaving it before calls that need that has failed: no memory"),
+    ],
+)
+def test_a_watch_that_fails_is_told(
+    launch: Launch, build_program: Build, monkeypatch: pytest.MonkeyPatch, watched: str, what: str
+) -> None:
+    """The log alone had it, though the program may wait for what does not come."""
+
+    def fail(*_: object) -> None:
+        raise OSError("no memory")
+
+    monkeypatch.setattr(target, watched, fail)
+    session = launch(build_program("hello"), patterns=["*"])
+    session.wait(60)
+    wait_until(lambda: any(text.startswith(what) for text in session.warnings), "the warning")

@@ -1,10 +1,12 @@
 /* Says whom it permits to trace it: each call of the C library's prctl with PR_SET_PTRACER. It has put a jump to its
- * own one there, as a tool that patches code would. Ends with its standard input. */
+ * own one there, as a tool that patches code would; given a number, later on, when a line comes: then it permits that
+ * process before. Ends with its standard input. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -31,7 +33,7 @@ static int permit(int option, ...) {
     return 0;
 }
 
-int main(void) {
+static int divert(void) {
     char* const place = dlsym(RTLD_DEFAULT, "prctl");
     int (*const target)(int, ...) = permit;
     void* const page = (void*)((uintptr_t)place & ~(PAGE - 1));
@@ -40,6 +42,17 @@ int main(void) {
     memcpy(place + sizeof jump, &target, sizeof target);
     mprotect(page, 2 * PAGE, PROT_READ | PROT_EXEC);
     __builtin___clear_cache(place, place + sizeof jump + sizeof target);
+    return 0;
+}
+
+int main(int count, char** arguments) {
+    if (count > 1) {
+        puts("begun");
+        fflush(stdout);
+        if (getchar() == EOF) return 4;
+        prctl(PR_SET_PTRACER, strtoul(arguments[1], NULL, 10), 0, 0, 0);
+    }
+    if (divert() != 0) return 3;
     puts("ready");
     fflush(stdout);
     while (getchar() != EOF) continue;
