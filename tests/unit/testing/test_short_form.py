@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from support.short_form import COMPILERS, choose, missing, short
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 MATRIX = "tests/core/test_dwarf.py"  # each test with each program
 
 
