@@ -55,6 +55,13 @@ def launch(manager: SessionManager) -> Iterator[Launch]:
             session.stop()
 
 
+@pytest.fixture(params=["native", "portable"])
+def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A test that uses it runs with each form of the recorder."""
+    monkeypatch.setenv("STROBE_RECORDER", request.param)
+    return str(request.param)
+
+
 @pytest.fixture
 def settings(strobe_home: Path) -> Callable[[dict[str, object]], None]:
     """`settings({"events.maxPerSession": 1000})` writes the user's settings.json."""

@@ -40,9 +40,10 @@ _MISSING = re.compile(r"-fuse-ld=\w+(?=')|libclang_rt\.[\w.-]+|(?<=cannot find )
 
 def require(tool: str) -> str:
     """Full path of a program that a test needs. Without it the test is skipped; in CI it fails, for CI installs it."""
-    # Debian keeps some tools of LLVM there alone
-    of_llvm = os.pathsep.join(map(str, sorted(Path("/usr/lib").glob("llvm-*/bin"))))
-    return shutil.which(tool) or shutil.which(tool, path=of_llvm) or lack(f"{tool} is not installed")
+    # where Debian keeps some tools of LLVM, and servers: these folders are not on each user's PATH
+    elsewhere = [*sorted(Path("/usr/lib").glob("llvm-*/bin")), "/usr/sbin", "/usr/local/sbin"]
+    found = shutil.which(tool) or shutil.which(tool, path=os.pathsep.join(map(str, elsewhere)))
+    return found or lack(f"{tool} is not installed")
 
 
 def lack(reason: str) -> NoReturn:

@@ -294,6 +294,7 @@ def test_a_second_session_of_another_home_is_refused(
 
 
 @scenario
+@pytest.mark.usefixtures("form")
 def test_after_the_death_of_the_observer_it_is_attached_to_again(
     manager: SessionManager, running: subprocess.Popen[str]
 ) -> None:

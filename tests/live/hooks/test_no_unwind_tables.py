@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import platform
-import shutil
 from pathlib import Path
 
 import pytest
+from support import programs
 from support.rounds import rounds, scenario
 from support.sessions import Build, Launch, outcome, totals, untraced
 
@@ -27,11 +27,8 @@ def returns(session: Session) -> dict[str, tuple[int, int]]:
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the program is written for x86-64")
-@pytest.mark.parametrize("form", ["native", "portable"])
-def test_an_engine_finds_its_own_return_addresses(
-    build_program: Build, launch: Launch, monkeypatch: pytest.MonkeyPatch, form: str
-) -> None:
-    monkeypatch.setenv("STROBE_RECORDER", form)
+@pytest.mark.usefixtures("form")
+def test_an_engine_finds_its_own_return_addresses(build_program: Build, launch: Launch) -> None:
     program = build_program("no_unwind_tables", "-O2")
     session = launch(program, patterns=["engine_run", "engine_step", "called_back", "helped"], sampling="off")
     assert outcome(session) == untraced(program)
@@ -46,14 +43,15 @@ def test_an_engine_finds_its_own_return_addresses(
     assert any("no_unwind_tables has code without unwind information" in warning for warning in warnings)
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 @scenario
+@pytest.mark.usefixtures("form")
 @pytest.mark.parametrize("pattern", ["Builtins_*", "v8::internal::*", "*"])
 def test_node_runs_as_untraced(launch: Launch, pattern: str) -> None:
     """An engine that walks its own frames, and whose functions in C++ look where they were called from."""
-    alone = untraced(Path("node"), "-e", SCRIPT).stdout
+    node = programs.require("node")
+    alone = untraced(Path(node), "-e", SCRIPT).stdout
     for _ in rounds(1):
-        session = launch("node", "-e", SCRIPT, patterns=[pattern])
+        session = launch(node, "-e", SCRIPT, patterns=[pattern])
         assert outcome(session).stdout == alone
         assert outcome(session).status == 0
         assert totals(session)

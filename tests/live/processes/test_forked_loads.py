@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import http.client
 import os
-import shutil
 import signal
 import socket
 import sys
@@ -14,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support import programs
 from support.rounds import IS_LONG, rounds, scenario
 from support.sessions import Build, Launch, Outcome, outcome, status, totals, untraced
 from support.wait import wait_until
@@ -60,6 +60,7 @@ http {{
 
 
 @scenario
+@pytest.mark.usefixtures("form")
 @pytest.mark.parametrize("threads", [(), ("threads",)], ids=["one thread", "two threads"])
 @pytest.mark.parametrize("pattern", ["nothing_at_all", "*"])
 def test_children_that_load_libraries_do_as_alone(
@@ -74,6 +75,7 @@ def test_children_that_load_libraries_do_as_alone(
         session.stop()
 
 
+@pytest.mark.usefixtures("form")
 def test_what_a_child_loads_is_not_hooked_in_the_parent(launch: Launch, build_program: Build) -> None:
     """The library lies at the same address in the parent later, and is traced there from the first call on."""
     session = launch(build_program("forks_loads"), patterns=["@lib:libz"], sampling="off")
@@ -89,6 +91,7 @@ def system_python() -> str:
 
 
 @scenario
+@pytest.mark.usefixtures("form")
 @pytest.mark.parametrize("pattern", ["nothing_at_all", "*"])
 def test_python_pools_import_extension_modules(launch: Launch, tmp_path: Path, pattern: str) -> None:
     script = tmp_path / "pools.py"
@@ -111,11 +114,10 @@ def open_folder() -> Iterator[Path]:
 
 
 @scenario
+@pytest.mark.usefixtures("form")
 def test_nginx_workers_answer(launch: Launch, open_folder: Path) -> None:
     """Its workers ask for their groups before they answer anything, for which the C library loads libraries."""
-    nginx = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin")
-    if nginx is None:
-        pytest.skip("nginx is not installed")
+    nginx = programs.require("nginx")
     (open_folder / "page.txt").write_text("it works\n" * 100)
     port = free_port()
     configuration = open_folder / "nginx.conf"

@@ -16,6 +16,7 @@ from strobe.session import SessionManager
 
 
 @scenario
+@pytest.mark.usefixtures("form")
 @pytest.mark.parametrize("how", ["_exit", "exit", "kill", "return"])
 @pytest.mark.parametrize("pattern", ["nothing_at_all", "*"])
 def test_children_of_vfork_that_come_to_nothing(launch: Launch, build_program: Build, how: str, pattern: str) -> None:
@@ -40,13 +41,10 @@ def test_main_thread_ends_first(launch: Launch, build_program: Build, how: str) 
         session.stop()
 
 
-@pytest.mark.parametrize("form", ["native", "portable"])
+@pytest.mark.usefixtures("form")
 @pytest.mark.parametrize("how", ["filter", "strict"])
-def test_the_kernel_ends_the_only_thread(
-    launch: Launch, build_program: Build, monkeypatch: pytest.MonkeyPatch, form: str, how: str
-) -> None:
+def test_the_kernel_ends_the_only_thread(launch: Launch, build_program: Build, how: str) -> None:
     """It ends the program with it: the same signal is told as where it runs alone."""
-    monkeypatch.setenv("STROBE_RECORDER", form)
     program = build_program("ends_a_thread")
     alone = untraced(program, how)
     assert alone.status == -(signal.SIGKILL if how == "strict" else signal.SIGSYS)

@@ -42,6 +42,7 @@ def numbers(session: Session, wanted: EventFilter | None = None) -> list[int]:
     return [int(event.id.rpartition("-")[2]) for event in all_events(session, wanted or EventFilter())]
 
 
+@pytest.mark.usefixtures("form")
 def test_calls_times_and_absence(launch: Launch, build_program: Build, age_ns: int) -> None:
     session = launch(build_program("recursion"), patterns=["@usercode"], sampling="off")
     assert status(session) == 0
@@ -65,6 +66,7 @@ def test_calls_times_and_absence(launch: Launch, build_program: Build, age_ns: i
     assert (early.absence or "").startswith("It did not happen. The program began to run at ")
 
 
+@pytest.mark.usefixtures("form")
 def test_a_function_that_is_sampled(launch: Launch, build_program: Build, age_ns: int) -> None:
     """The rate is measured by the same clock."""
     session = launch(build_program("million", "-O1"), patterns=["counted::*"])
