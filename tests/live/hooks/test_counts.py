@@ -10,10 +10,12 @@ import pytest
 from support import programs
 from support.sessions import Build, Launch, all_events, count, outcome, status, totals
 
-from strobe.model import EventFilter, Sampling, TextMatch
+from strobe.model import Event, EventFilter, EventType, Sampling, TextMatch
 from strobe.session import Session
 
 CALLS = 1_000_000
+ALWAYS_KEPT = 10_000  # by each thread
+CLOCKS = 0.01  # the recorder's is measured against the system's
 
 
 def run_million(launch: Launch, build_program: Build, flag: str, sampling: Sampling) -> Session:
@@ -59,6 +61,7 @@ def test_every_call_is_there_without_sampling(launch: Launch, build_program: Bui
     assert session.timeline.loss().total == 0
 
 
+@pytest.mark.usefixtures("form")
 def test_sampling_leaves_out_events_and_says_how_many(launch: Launch, build_program: Build) -> None:
     session = run_million(launch, build_program, "-O2", "auto")
     group = totals(session)["counted::f"]
@@ -70,6 +73,45 @@ def test_sampling_leaves_out_events_and_says_how_many(launch: Launch, build_prog
     assert totals(session)["counted::once"].sampled_out == 0  # only the hot function is sampled
 
 
+@pytest.mark.usefixtures("form")
+def test_the_first_calls_of_each_thread_are_always_kept(launch: Launch, build_program: Build) -> None:
+    session = run_million(launch, build_program, "-O2", "auto")
+    assert totals(session)["counted::f"].sampled_out > 0
+    entries = numbers(session, "function_enter", lambda event: event.arguments[0].value if event.arguments else None)
+    returns = numbers(session, "function_exit", lambda event: event.return_value)
+    assert len(entries) == len(returns) == 4
+    for of_thread in (*entries.values(), *returns.values()):
+        first = of_thread[0]  # a result is the argument and the thread's number
+        assert of_thread[:ALWAYS_KEPT] == list(range(first, first + ALWAYS_KEPT))
+        assert len(of_thread) < CALLS // 4
+    assert {of_thread[0] for of_thread in entries.values()} == {0}
+    assert {of_thread[0] for of_thread in returns.values()} == {0, 1, 2, 3}
+
+
+def numbers(session: Session, kind: EventType, number: Callable[[Event], Any]) -> dict[int, list[Any]]:
+    """Of the events of counted::f, by thread."""
+    found: dict[int, list[Any]] = {}
+    for event in all_events(session, EventFilter(event_type=kind, function=TextMatch(equals="counted::f"))):
+        found.setdefault(event.thread_id, []).append(number(event))
+    return found
+
+
+@pytest.mark.usefixtures("form")
+def test_totals_of_a_sampled_function_have_the_time_of_all_its_calls(launch: Launch, build_program: Build) -> None:
+    """The long ones are all among those that sampling leaves out."""
+    session = launch(build_program("timed_calls", "-O1"), patterns=["timed", "call_all"])
+    inside_ns, outside_ns = map(int, outcome(session).stdout.split())
+    groups = totals(session)
+    timed, caller = groups["timed"], groups["call_all"]
+    assert (timed.count, timed.completed, caller.completed) == (200_000, 200_000, 1)
+    assert timed.sampled_out > 100_000
+    assert inside_ns * (1 - CLOCKS) <= timed.total_ns == timed.self_ns
+    assert abs(caller.total_ns - (caller.self_ns or 0) - timed.total_ns) <= 2  # each is rounded on its own
+    assert timed.max_ns >= 50_000 * (1 - CLOCKS)
+    assert timed.total_ns <= outside_ns * (1 + CLOCKS)
+
+
+@pytest.mark.usefixtures("form")
 def test_a_function_is_not_sampled_before_it_was_called_often(launch: Launch, build_program: Build) -> None:
     """Some thousand calls one after the other are quick, and not many."""
     session = launch(build_program("fibonacci", "-O2"), patterns=["even", "odd", "fib"])
