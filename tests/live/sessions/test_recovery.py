@@ -326,11 +326,26 @@ def test_the_end_of_an_attached_session_without_segment_is_noticed(
     assert manager.list() == []
 
 
-@pytest.mark.parametrize("limit", ["ulimit -v 3000000", "ulimit -v 2000000", "ulimit -n 20"])
+@pytest.mark.parametrize(
+    ("limit", "said"),
+    [
+        ("ulimit -v 3000000", "There is no room to record events"),  # when there is a session already
+        ("ulimit -f 10000", "There is no room to record events"),
+        ("ulimit -v 2000000", "The limit of address space"),
+        ("ulimit -n 20", "The limit of open files"),
+    ],
+)
 def test_a_start_that_fails_for_want_of_room_leaves_nothing(
-    limit: str, build_program: Build, strobe_home: Path
+    limit: str, said: str, build_program: Build, strobe_home: Path
 ) -> None:
-    line = f"{limit}; exec {STROBE} run -t '*' --summary -- {build_program('hello')}"
-    subprocess.run(["bash", "-c", line], capture_output=True, timeout=TIMEOUT)
-    assert "no sessions" in strobe("sessions")
+    line = f"{limit}; exec {STROBE} run --keep -t '*' --summary -- {build_program('hello')}"
+    failed = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=TIMEOUT)
+    assert (failed.returncode, failed.stdout) == (1, "")
+    assert said in failed.stderr
+    # by itself, before another command looks after what is left
+    folder = strobe_home / "sessions"
+    assert not folder.exists() or list(folder.iterdir()) == []
     assert segments(strobe_home) == []
+    with contextlib.closing(Store(strobe_home)) as store:
+        assert store.list_sessions() == []
+    assert "no sessions" in strobe("sessions")
