@@ -18,6 +18,11 @@ from strobe.session import Session, SessionManager
 FORMS = pytest.mark.parametrize("form", ["native", "portable"])
 
 
+def is_off(session: Session) -> bool:
+    """The agent was at work when its descriptors were closed, has noticed it and has left: seldom, on a busy machine."""
+    return any("calls are no longer recorded" in warning for warning in session.warnings)
+
+
 def absence(session: Session, function: str) -> str:
     return session.query(EventFilter(function=TextMatch(equals=function))).absence or ""
 
@@ -29,6 +34,9 @@ def test_a_library_comes_after_that(
     monkeypatch.setenv("STROBE_RECORDER", form)
     session = launch(build_program("closes_all"), str(build_plugin()), patterns=["work", "never", "plugin_*"])
     assert outcome(session).stdout == "ready\nright\n"
+    if is_off(session):
+        assert absence(session, "never").startswith("This does not prove that it did not happen.")
+        return
     assert totals(session)["work"].count == 2
     assert any("closed the descriptors of Strobe's agent" in warning for warning in session.warnings)
     assert absence(session, "never").startswith("This does not prove that it did not happen.")
@@ -47,8 +55,10 @@ def test_in_one_that_is_attached_to(
         session = manager.launch(LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS)), TraceRequest(["work"]))
         process.send_signal(signal.SIGUSR1)
         assert process.stdout.readline() == "right\n"
-        wait_until(lambda: totals(session)["work"].count == 1, "the call after that")
-        wait_until(lambda: any("closed the descriptors" in warning for warning in session.warnings), "the warning")
+        wait_until(lambda: session.warnings, "a warning")
+        if not is_off(session):
+            assert any("closed the descriptors" in warning for warning in session.warnings)
+            assert totals(session)["work"].count == 1
         session.stop()
         process.send_signal(signal.SIGUSR2)
         assert process.communicate(timeout=60) == ("", None)
