@@ -19,7 +19,7 @@ FORMS = pytest.mark.parametrize("form", ["native", "portable"])
 
 
 def is_off(session: Session) -> bool:
-    """The agent was at work when its descriptors were closed, has noticed it and has left: seldom, on a busy machine."""
+    """The agent was at work when its descriptors were closed, and has left: seldom, on a busy machine."""
     return any("calls are no longer recorded" in warning for warning in session.warnings)
 
 
