@@ -33,7 +33,7 @@ static int strobe_set_specific_keeping_vectors(uint32_t key, const void* value) 
 uint32_t strobe_agent_entry_guard(uint8_t* memory) {
     strobe_recorder.plain_set_specific = strobe_recorder.set_specific;
     strobe_recorder.set_specific = strobe_set_specific_keeping_vectors;
-    return strobe_entry_guard_write(&strobe_recorder, memory, (uint64_t)strobe_enter);
+    return strobe_entry_guard_write(&strobe_recorder, memory, (uint64_t)strobe_enter, 0);
 }
 
 /* What the portable form observes of the C library, whatever is traced: what filters system calls, gives up the clock
@@ -59,8 +59,18 @@ const char* strobe_portable_observed_name(uint32_t number) {
     return number < STROBE_OBSERVED ? names[number] : NULL;
 }
 
-/* Nothing may wait here: this code goes with the agent. The filter reaches the agent's threads. */
-void strobe_await_departure(struct strobe_recorder* recorder) { (void)recorder; }
+#define STROBE_DEPARTURE_TURNS 6000u
+#define STROBE_DEPARTURE_SPINS 0x90000000u
+
+/* Not here: this code goes with the agent, and nothing is recorded from then on. The guard waits. */
+void strobe_await_departure(struct strobe_recorder* recorder) { recorder->control->lone_call = STROBE_LONE_FILTER; }
+
+/* For how many turns the guard is to wait. */
+static uint64_t strobe_observe_seccomp_call(struct strobe_recorder* recorder, const uint64_t* registers) {
+    uint64_t turns = recorder->may_call_kernel ? STROBE_DEPARTURE_TURNS : STROBE_DEPARTURE_SPINS;
+    strobe_observe_seccomp((uint32_t)registers[1], (uint32_t)registers[2], registers[3]);
+    return recorder->control->lone_call == STROBE_LONE_FILTER ? turns : 0;
+}
 
 /* A strobe_enter_function. syscall(number, ...) has a system call's arguments one register further. */
 static uint64_t strobe_portable_observe(struct strobe_recorder* recorder, uint32_t function, uint64_t* slot,
@@ -79,7 +89,7 @@ static uint64_t strobe_portable_observe(struct strobe_recorder* recorder, uint32
     } else if (registers[0] == STROBE_SYS_PRCTL) {
         strobe_observe_prctl((uint32_t)registers[1], registers[2], registers[3]);
     } else if (registers[0] == STROBE_SYS_SECCOMP) {
-        strobe_observe_seccomp((uint32_t)registers[1], (uint32_t)registers[2], registers[3]);
+        return strobe_observe_seccomp_call(recorder, registers);
     } else if (registers[0] == STROBE_SYS_MLOCKALL) {
         strobe_observe_mlockall(recorder, (uint64_t*)&registers[1]);
     } else if (registers[0] == STROBE_SYS_USERFAULTFD) {
@@ -90,7 +100,7 @@ static uint64_t strobe_portable_observe(struct strobe_recorder* recorder, uint32
 
 /* As strobe_agent_entry_guard, for the trampolines of these. */
 uint32_t strobe_portable_observe_guard(uint8_t* memory) {
-    return strobe_entry_guard_write(&strobe_recorder, memory, (uint64_t)strobe_portable_observe);
+    return strobe_entry_guard_write(&strobe_recorder, memory, (uint64_t)strobe_portable_observe, 1);
 }
 
 /* Where a probe finds the first argument: the offset of the CPU context in the low half, of the argument's register in

@@ -489,7 +489,7 @@ void strobe_note_moment(uint64_t* place);
 /* prctl(2), or seccomp(2), is about to be called with these arguments: of prctl the first three. */
 void strobe_observe_prctl(uint32_t option, uint64_t argument, uint64_t other);
 void strobe_observe_seccomp(uint32_t operation, uint32_t flags, uint64_t filter);
-/* By form, called before a filter is set for all threads: it returns when the agent's are not there any more. */
+/* By form, called before a filter is set for all threads: the thread waits until the agent's are not there any more. */
 void strobe_await_departure(struct strobe_recorder* recorder);
 /* userfaultfd(2) is about to be called. */
 void strobe_observe_userfaultfd(void);
@@ -517,7 +517,7 @@ uint32_t strobe_exit_routine_write(struct strobe_recorder* recorder, uint8_t* me
    replaces; it goes on behind them. */
 uint32_t strobe_lone_routine_write(struct strobe_recorder* recorder, uint8_t* memory, uint32_t call,
                                    const uint8_t* displaced);
-uint32_t strobe_entry_guard_write(struct strobe_recorder* recorder, uint8_t* memory, uint64_t enter);
+uint32_t strobe_entry_guard_write(struct strobe_recorder* recorder, uint8_t* memory, uint64_t enter, int waits);
 uint32_t strobe_guard_write(struct strobe_recorder* recorder, uint8_t* memory, uint64_t leads_to);
 uint32_t strobe_loader_guard_write(struct strobe_recorder* recorder, uint8_t* memory, uint64_t leads_to);
 /* After the return path. */

@@ -68,7 +68,7 @@ void prepare() {
     own.inside = reinterpret_cast<uint64_t*>(pages(STROBE_INSIDE_BYTES, PROT_READ | PROT_WRITE));
     control.has_agent = 1;
     uint8_t* code = pages(2 * kPage, PROT_READ | PROT_WRITE | PROT_EXEC);
-    CHECK(strobe_entry_guard_write(&own, code + kPage, reinterpret_cast<uint64_t>(&enter)) <= kPage);
+    CHECK(strobe_entry_guard_write(&own, code + kPage, reinterpret_cast<uint64_t>(&enter), 0) <= kPage);
     uint8_t* function = code + 16;
     std::memcpy(function - 4, &kFunction, 4);
     std::memcpy(function, kTrampoline, sizeof kTrampoline);

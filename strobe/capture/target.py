@@ -438,7 +438,7 @@ class Target:
         with contextlib.suppress(OSError, StrobeError):
             if name == FILTER or len(self._agent.program_threads(task_ids(self.pid))) == 1:
                 why = _FILTERS if name == FILTER else _CALLS.format(name=name)
-                goes_on = name == FILTER
+                goes_on = name == FILTER and self.setup.form == "native"
                 self._events.on_lone_call(why, goes_on, partial(self._leave_early, why, goes_on))
                 return True
         return self._released.is_set()

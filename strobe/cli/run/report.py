@@ -217,7 +217,7 @@ def signal_name(number: int) -> str:
 
 _FILTERED = (
     "a filter of system calls (seccomp) forbids one that a thread made. "
-    "In the portable form of the recorder, or where the program sets its filter past the C library, that may have been "
+    "Where the program sets its filter past the C library, by a system call of its own, that may have been "
     "a call of Strobe's"
 )
 

@@ -55,6 +55,22 @@ def test_a_wait_goes_on_where_it_may_not_be_restarted(manager: SessionManager, b
         processes.end(process)
 
 
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="elsewhere nothing is observed")
+@pytest.mark.parametrize("how", ["once", "twice", "later"])
+def test_a_filter_of_all_threads_ends_the_recording_of_the_portable_form(
+    launch: Launch, build_program: Build, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    """Its code goes with the agent."""
+    monkeypatch.setenv("STROBE_RECORDER", "portable")
+    program = build_program("filters_all", "-O1", "-pthread")
+    session = launch(program, how, patterns=["before", "after"])
+    assert outcome(session) == untraced(program, how)
+    assert {name: found.count for name, found in totals(session).items()} == {"before": 1000}
+    assert (
+        len([text for text in session.warnings if "Strobe has left the program, and calls are no longer" in text]) == 1
+    )
+
+
 @pytest.mark.parametrize("how", ["once", "twice", "later"])
 def test_a_filter_of_all_threads_does_not_reach_the_agent(launch: Launch, build_program: Build, how: str) -> None:
     """Nor does what is recorded end there."""

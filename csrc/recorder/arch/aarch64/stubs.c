@@ -92,9 +92,10 @@ uint32_t strobe_loader_guard_write(struct strobe_recorder* recorder, uint8_t* me
     return 0;
 }
 
-uint32_t strobe_entry_guard_write(struct strobe_recorder* recorder, uint8_t* memory, uint64_t enter) {
+uint32_t strobe_entry_guard_write(struct strobe_recorder* recorder, uint8_t* memory, uint64_t enter, int waits) {
     (void)recorder;
     (void)memory;
     (void)enter;
+    (void)waits;
     return 0;
 }

@@ -36,6 +36,8 @@ uint32_t strobe_guard_write(struct strobe_recorder* recorder, uint8_t* memory, u
     return (uint32_t)(out.at - memory);
 }
 
+#define STROBE_DEPARTURE_TURN_NS 5000000
+
 #define STROBE_BIT_OF(signal) ((uint64_t)1 << ((signal) - 1))
 /* All but those of what the thread itself does (SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV, SIGSYS), as a fault whose
    signal is blocked ends the process; and glibc's own for setuid, whose sender waits. */
@@ -192,11 +194,56 @@ static void strobe_put_end_of_entry(struct strobe_bytes* out) {
     strobe_put(out, 0xf02464ff, 4);   /* jmp [rsp - 16] */
 }
 
+/* A thread whose call the agent's threads do not bear waits, once it is out of the agent's code, until the host clears
+   lone_waits, as the agent has left. edx: how many turns at most, 0 for none; negative: without system calls. Changes
+   all registers that the guard has pushed. */
+static void strobe_put_departure_wait(struct strobe_bytes* out, const struct strobe_recorder* recorder) {
+    uint8_t *turn, *none, *gone, *spins, *late;
+    strobe_put(out, 0xd285, 2); /* test edx, edx; jz */
+    strobe_put(out, 0x74, 1);
+    none = out->at++;
+    strobe_put(out, 0x68, 1); /* push nanoseconds; push 0 */
+    strobe_put(out, STROBE_DEPARTURE_TURN_NS, 4);
+    strobe_put(out, 0x006a, 2);
+    strobe_put(out, 0xb949, 2); /* mov r9, &control->lone_waits */
+    strobe_put(out, (uint64_t)&recorder->control->lone_waits, 8);
+    turn = out->at;
+    strobe_put(out, 0x00398341, 4); /* cmp dword [r9], 0; je */
+    strobe_put(out, 0x74, 1);
+    gone = out->at++;
+    strobe_put(out, 0xf841c741, 4); /* mov dword [r9 - 8], STROBE_LONE_FILTER */
+    strobe_put(out, STROBE_LONE_FILTER, 4);
+    strobe_put(out, 0xd285, 2); /* test edx, edx; js */
+    strobe_put(out, 0x78, 1);
+    spins = out->at++;
+    strobe_put(out, 0xe78948, 3); /* mov rdi, rsp; xor esi, esi; mov eax, nanosleep; syscall */
+    strobe_put(out, 0xf631, 2);
+    strobe_put(out, 0xb8, 1);
+    strobe_put(out, STROBE_SYS_NANOSLEEP, 4);
+    strobe_put(out, 0x050f, 2);
+    strobe_put(out, 0xcaff, 2); /* dec edx; jnz turn */
+    strobe_put(out, 0x75, 1);
+    *out->at = (uint8_t)(turn - (out->at + 1));
+    out->at++;
+    strobe_put(out, 0xeb, 1); /* jmp */
+    late = out->at++;
+    strobe_jump_to_here(spins, out);
+    strobe_put(out, 0x90f3, 2); /* pause; dec edx; js turn */
+    strobe_put(out, 0xcaff, 2);
+    strobe_put(out, 0x78, 1);
+    *out->at = (uint8_t)(turn - (out->at + 1));
+    out->at++;
+    strobe_jump_to_here(gone, out);
+    strobe_jump_to_here(late, out);
+    strobe_put(out, 0xdc8948, 3); /* mov rsp, rbx */
+    strobe_jump_to_here(none, out);
+}
+
 /* Where the trampolines of the portable form lead (trampolines.c), with the program's rax pushed and the place where
    the trampoline goes on in rax, 18 bytes before which is the function's number. Calls `enter`, a
    strobe_enter_function, and goes on there with all registers and flags as they were; vector registers and what lies on
-   the stack are not touched. How many bytes. */
-uint32_t strobe_entry_guard_write(struct strobe_recorder* recorder, uint8_t* memory, uint64_t enter) {
+   the stack are not touched. `waits`: it gives for how many turns the thread is to wait. How many bytes. */
+uint32_t strobe_entry_guard_write(struct strobe_recorder* recorder, uint8_t* memory, uint64_t enter, int waits) {
     struct strobe_bytes out;
     uint8_t *child, *agent, *leaving;
     out.at = memory;
@@ -227,8 +274,12 @@ uint32_t strobe_entry_guard_write(struct strobe_recorder* recorder, uint8_t* mem
     strobe_put(&out, enter, 8);
     strobe_put(&out, 0xd0ff, 2);   /* call rax */
     strobe_put(&out, 0xdc8948, 3); /* mov rsp, rbx */
+    strobe_put(&out, 0xc289, 2);   /* mov edx, eax; jmp over the next one */
+    strobe_put(&out, 0x02eb, 2);
     strobe_jump_to_here(leaving, &out);
+    strobe_put(&out, 0xd231, 2); /* xor edx, edx */
     strobe_put_departure(&out, recorder);
+    if (waits) strobe_put_departure_wait(&out, recorder);
     strobe_put(&out, 0x595a5e5f, 4); /* pop rdi, rsi, rdx, rcx */
     strobe_put(&out, 0x59415841, 4); /* pop r8, r9 */
     strobe_put(&out, 0x5b, 1);       /* pop rbx */
