@@ -77,7 +77,7 @@ def test_every_field_has_one_type_and_says_its_range(tool: dict[str, Any]) -> No
 REQUIRED_AND_OPTIONAL = {
     "debug_launch": (
         "command projectRoot",
-        "args cwd env pid stdin trace watches probes depth where stack sampling anyway wait",
+        "args cwd env pid stdin trace watches probes depth where stack sampling anyway wait repeat",
     ),
     "debug_trace": (
         "",

@@ -342,3 +342,39 @@ def test_values_that_are_never_there_are_told_at_once(wire: Wire, ledger: Path) 
     assert list(found) == ["*(int*)8"]
     assert found["*(int*)8"] == "Address not readable: 0x8 (15 of 15 events)"
     assert "noValue" not in launched(wire, ledger, "5", probes=[{**probe, "show": ["cents"]}], wait={"until": "exit"})
+
+
+@pytest.mark.parametrize("how", ["abort", "hang"])
+def test_a_program_is_launched_until_it_fails(wire: Wire, build_program: Build, tmp_path: Path, how: str) -> None:
+    """Of the runs before it nothing is left."""
+    program, counter = build_program("fails_at"), tmp_path / "runs"
+    asked: dict[str, Any] = {
+        "trace": ["run"],
+        "wait": {"until": "exit", "timeoutMs": 8_000 if how == "hang" else 40_000},
+    }
+    answer = launched(wire, program, str(counter), "4", how, repeat=20, **asked)
+    repeated = answer["repeated"]
+    assert (repeated["runs"], repeated["exit0"]) == (4, 3) and repeated["longestMs"] > 0
+    assert counter.read_text() == "4"
+    assert answer["ended"] == (
+        {"signal": "SIGABRT", "reason": "signal"} if how == "abort" else {"stillRunning": True, "reason": "time-out"}
+    )
+    if how == "hang":
+        assert any("pause" in frame for thread in answer["threads"] for frame in thread["stack"])
+    sessions = wire.good("debug_list_sessions")["sessions"]
+    assert [one["sessionId"] for one in sessions] == [answer["sessionId"]]
+    page = wire.good("debug_query", sessionId=answer["sessionId"], eventType="function_exit", select=["$return"])
+    assert [event["values"] for event in page["events"]] == [{"$return": 4}]
+
+
+def test_a_program_that_does_not_fail_is_launched_as_often_as_asked(
+    wire: Wire, build_program: Build, tmp_path: Path
+) -> None:
+    program, counter = build_program("fails_at"), tmp_path / "runs"
+    wait = {"until": "exit", "timeoutMs": 40_000}
+    answer = launched(wire, program, str(counter), "9", "abort", repeat=3, wait=wait)
+    assert (answer["repeated"]["runs"], answer["repeated"]["exit0"]) == (3, 3)
+    assert answer["ended"] == {"exitCode": 0, "reason": "exit"} and counter.read_text() == "3"
+    for wrong in ({}, {"wait": wait, "pid": os.getpid()}):
+        assert "repeat" in wire.bad("debug_launch", command=str(program), projectRoot=ROOT, repeat=3, **wrong)
+    assert counter.read_text() == "3"

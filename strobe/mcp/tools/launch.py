@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from typing import TYPE_CHECKING, Any
 
 from strobe.errors import failure
@@ -18,6 +19,7 @@ from strobe.model import LaunchSpec, TraceRequest
 
 if TYPE_CHECKING:
     from strobe.session import Session
+    from strobe.session.waiting import Waited
 
 _DEFAULT_DEPTH = 1
 _SELECTED = 16  # values that a question may select
@@ -51,10 +53,16 @@ _PARAMETERS = Record(
         "stack": Integer(description="1 to 32, as stack of debug_trace, for trace", low=1, high=STACK_MOST),
         "sampling": Text(choices=("auto", "off")),
         "anyway": Boolean(
-            description="start even if a pattern matches nothing yet (a library that is loaded later), or a value "
-            "of a probe is not available there (it is left out)"
+            description="start even if a pattern matches nothing yet (a later library), or a value "
+            "of a probe is not available (it is left out)"
         ),
         "wait": waiting.PARAMETERS,
+        "repeat": Integer(
+            description="2 to 1000 runs, within wait.timeoutMs: launch again while it exits with 0; answers of the "
+            "first other run",
+            low=2,
+            high=1000,
+        ),
     },
     required=("command", "projectRoot"),
 )
@@ -63,7 +71,15 @@ _PARAMETERS = Record(
 def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
     """The session: `sessionId`, `pid`, what is recorded, and with `wait` what happened. Raises as
     SessionManager.launch."""
-    session = _launched(arguments, context)
+    session, waited, repeated = (
+        _repeated(arguments, context)
+        if "repeat" in arguments
+        else (
+            _launched(arguments, context),
+            None,
+            {},
+        )
+    )
     applied = session.pending_patterns_applied
     answer: dict[str, Any] = {"sessionId": session.id, "pid": session.pid}
     if applied:
@@ -77,7 +93,9 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
     if "wait" not in arguments:
         answer["nextSteps"] = _next_steps(session.id, bool(applied) or "trace" in arguments)
         return answer
-    answer |= waiting.wait(session, arguments["wait"], 0, context)
+    if waited is None:
+        session, waited = waiting.waited(session, arguments["wait"], 0, context)
+    answer |= repeated | waiting.answer_of(session, waited)
     probes = () if session.launch_answer is None else session.launch_answer.probes
     answer["nextSteps"] = [
         *_with_heap(arguments, answer),
@@ -108,6 +126,29 @@ def _launched(arguments: dict[str, Any], context: Context) -> Session:
         watches_ok=anyway,
         check=waiting.check(arguments.get("wait"), anyway),
     )
+
+
+def _repeated(arguments: dict[str, Any], context: Context) -> tuple[Session, Waited, dict[str, Any]]:
+    """The run that has not ended well, or the last one, and `repeated`: how many there were. Recordings of the others
+    are dropped."""
+    for field, is_wrong in (("wait", "wait" not in arguments), ("pid", "pid" in arguments)):
+        if is_wrong:
+            reason = "there is no wait" if field == "wait" else "a process that runs is not started"
+            valid = "a command, with wait"
+            raise failure("bad_value", field="repeat", value=arguments["repeat"], reason=reason, valid=valid)
+    until = time.monotonic() + waiting.longest(arguments["wait"], context)
+    runs, well, longest = 0, 0, 0.0
+    while True:
+        session, runs = _launched(arguments, context), runs + 1
+        left = max(0.0, until - time.monotonic())
+        session, waited = waiting.waited(session, {**arguments["wait"], "timeoutMs": left * 1000}, 0, context)
+        ended = session.ended()
+        is_well = waited.reason == "exit" and ended is not None and ended.exit_code == 0
+        well += is_well
+        longest = max(longest, waited.seconds if is_well else 0.0)
+        if not is_well or runs == arguments["repeat"] or time.monotonic() > until:
+            return session, waited, {"repeated": {"runs": runs, "exit0": well, "longestMs": round(longest * 1000)}}
+        session.stop(retain=False)
 
 
 def launch_spec(arguments: dict[str, Any], client: Client) -> LaunchSpec:
@@ -193,8 +234,8 @@ TOOL = Tool(
     title="Launch a program under observation",
     description="Start a native program (C, C++, Rust), or attach to one by pid. Captures its output and exit status, "
     "and traces functions (trace) and values (watches) from before main on, in addition to what debug_trace has "
-    "staged. With wait, one call launches, waits and reports what happened; without it, the answer "
-    "comes at once. A pattern or watch that matches nothing refuses the launch, with the nearest names.",
+    "staged. With wait, one call launches, waits and reports what happened. A pattern or watch that matches nothing "
+    "refuses the launch, with the nearest names.",
     parameters=_PARAMETERS,
     run=run,
     read_only=False,

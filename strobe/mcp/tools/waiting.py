@@ -43,8 +43,7 @@ PARAMETERS = Record(
         "timeoutMs": Integer(description=f"{WAIT_MS[0]} to {WAIT_MS[1]} (10000)", low=WAIT_MS[0], high=WAIT_MS[1]),
     },
     required=("until",),
-    description="answer when that has happened, the program has ended, or at the time-out: `ended` says which; with "
-    "last output, totals, first and last events, cursor",
+    description="answer when that has happened, the program has ended, or at the time-out: `ended` says which",
 )
 
 ANY_CALL = EventFilter(function=TextMatch(contains=""))
@@ -81,17 +80,29 @@ def check(asked: dict[str, Any] | None, anyway: bool = False) -> Callable[[Sessi
 
 
 def wait(session: Session, asked: dict[str, Any], after: int, context: Context) -> dict[str, Any]:
-    """Waits, and the fields that the answer has because of it. `after`: number of the last event that does not count.
-    Raises as `_wanted`; session_not_found where another client stops the session meanwhile and does not keep it."""
+    """Waits, and the fields that the answer has because of it. Raises as `waited`."""
+    return answer_of(*waited(session, asked, after, context))
+
+
+def waited(session: Session, asked: dict[str, Any], after: int, context: Context) -> tuple[Session, Waited]:
+    """Waits. `after`: number of the last event that does not count. The session is another object where another client
+    has stopped it meanwhile. Raises as `_wanted`; session_not_found where that one did not keep it."""
     from strobe.session.waiting import wait_for
 
     began = time.monotonic()
     try:
-        return _answer_of(session, wait_for(session, _wait(session, asked, context), after, context.settled))
+        return session, wait_for(session, _wait(session, asked, context), after, context.settled)
     except SessionStopped:
         kept = context.sessions().get(session.id)  # which has ended
-        waited = wait_for(kept, _wait(kept, asked, context), after, context.settled)
-        return _answer_of(kept, replace(waited, seconds=time.monotonic() - began))
+        found = wait_for(kept, _wait(kept, asked, context), after, context.settled)
+        return kept, replace(found, seconds=time.monotonic() - began)
+
+
+def longest(asked: dict[str, Any], context: Context) -> float:
+    """For how many seconds it is waited at most."""
+    left = context.answer_by - time.monotonic() - _ANSWER_S
+    seconds: float = asked.get("timeoutMs", _DEFAULT_MS) / 1000
+    return max(0.0, min(seconds, left))
 
 
 def fitted(answer: dict[str, Any]) -> dict[str, Any]:
@@ -106,9 +117,7 @@ def fitted(answer: dict[str, Any]) -> dict[str, Any]:
 def _wait(session: Session, asked: dict[str, Any], context: Context) -> Wait:
     from strobe.session.waiting import Wait
 
-    seconds = asked.get("timeoutMs", _DEFAULT_MS) / 1000
-    left = context.answer_by - time.monotonic() - _ANSWER_S
-    return Wait(asked["until"], max(0.0, min(seconds, left)), _wanted(session, asked))
+    return Wait(asked["until"], longest(asked, context), _wanted(session, asked))
 
 
 def _wanted(session: Session, asked: dict[str, Any]) -> EventFilter | None:
@@ -136,7 +145,8 @@ def _check_expression(session: Session, match: str) -> None:
     session.check(EventFilter(where=match))
 
 
-def _answer_of(session: Session, waited: Waited) -> dict[str, Any]:
+def answer_of(session: Session, waited: Waited) -> dict[str, Any]:
+    """What has happened until the wait was over."""
     ended: Ending | None = session.ended()
     how = {"stillRunning": True} if ended is None else {**ended_json.of(ended)["ended"]}
     how.pop("crash", None)  # below, and more
