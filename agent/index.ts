@@ -214,6 +214,11 @@ rpc.exports = {
         recorder?.goOnAlone();
     },
 
+    /** As Recorder.leavesObservers. */
+    leaveObservers(): void {
+        if (recorder !== null) recorder.leavesObservers = true;
+    },
+
     /** The hooks are out. What is observed stays so until no thread records any more. */
     stopRecording(): void {
         recorder?.stop(true);
@@ -239,7 +244,7 @@ rpc.exports = {
         if (recorder?.goesOn === true) return;
         recorder?.codeChanges.takeBack(recorder.observers?.changes);
         recorder?.stop(false);
-        recorder?.codeChanges.takeBack();
+        if (recorder?.leavesObservers !== true) recorder?.codeChanges.takeBack();
         recorder?.end();
         if (recorder?.letLeave() === 0) recorder.release();
         hooks = null;

@@ -60,6 +60,8 @@ export class Recorder {
     private isStopped = false;
     /** The agent goes, and the recorder does not. */
     goesOn = false;
+    /** The host takes out what is observed, once no thread of the agent is there. */
+    leavesObservers = false;
     private readonly setCaptures_: (first: number, count: number, captures: NativePointer) => void;
     private readonly setPlans_: (count: number, functions: NativePointer, plans: NativePointer) => void;
     private readonly setFlags_: (count: number, functions: NativePointer, flags: NativePointer) => void;

@@ -60,7 +60,6 @@ const char* strobe_portable_observed_name(uint32_t number) {
 }
 
 #define STROBE_DEPARTURE_TURNS 6000u
-#define STROBE_DEPARTURE_SPINS 0x90000000u
 
 /* Not here: this code goes with the agent, and nothing is recorded from then on. The guard waits. */
 void strobe_await_departure(struct strobe_recorder* recorder) { recorder->control->lone_call = STROBE_LONE_FILTER; }

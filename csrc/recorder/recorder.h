@@ -49,6 +49,7 @@
 #define STROBE_SAMPLING_KEEP_ONE_IN 100u
 #define STROBE_UNWINDERS 64u
 #define STROBE_OWN_RANGES 24u
+#define STROBE_DEPARTURE_SPINS 0x90000000u  /* turns without a system call, some seconds: guards.c */
 #define STROBE_END_ATTEMPTS 1000            /* of a millisecond: threads that are to end what they are at */
 #define STROBE_FILTERED_BYTES (16u << 20)   /* of chunks, made ahead when a program begins to filter its system calls */
 #define STROBE_RETURNING_MARK 0x80000000ull /* added to a frame's number, which alone could be anything on a stack */

@@ -52,15 +52,20 @@ def follow_lone_calls(
             time.sleep(_POLL_S)
 
 
-def end_lone_calls(pid: int, recorder: int, agents: Collection[int]) -> None:
-    """No call waits any more, as the agent has left: once these threads of its have ended, in 2 s at most. Raises
-    OSError where the process is gone."""
+def end_lone_calls(pid: int, recorder: int, agents: Collection[int], take_out: Callable[[], object]) -> None:
+    """No call waits any more, as the agent has left: once these threads of its have ended, in 2 s at most, and
+    `take_out` has had what calls wait behind removed. That stops the threads, which must not happen while a filter of
+    system calls is set: one that was stopped in a wait before would go on by a call that the filter may forbid. Raises
+    OSError where the process is gone, and what `take_out` raises."""
     deadline = time.monotonic() + _ENDING_S
     while not task_ids(pid).isdisjoint(agents) and time.monotonic() < deadline:
         time.sleep(_ENDING_POLL_S)
-    with FileIO(f"/proc/{pid}/mem", "r+") as memory:
-        control, *_ = read_view(memory, _abi.RECORDER_VIEW, recorder)
-        _clear(memory, control, "lone_waits")
+    try:
+        take_out()
+    finally:
+        with FileIO(f"/proc/{pid}/mem", "r+") as memory:
+            control, *_ = read_view(memory, _abi.RECORDER_VIEW, recorder)
+            _clear(memory, control, "lone_waits")
 
 
 def _waiting(memory: FileIO, control: int) -> tuple[int, int]:

@@ -86,6 +86,7 @@ class Target:
         self._released = threading.Event()  # the process has ended, or goes on without us
         self._has_left = False  # the agent, before it was told to
         self._goes_on = False  # the recorder, without it
+        self._observes_on = False  # as it has left for a filter of system calls, of which others may be set
         self._left = threading.Event()  # the agent, or the process has ended
         self._open_streams = set() if attached else set(_STREAMS)
         self._recorder_place: tuple[int, int] | None = None  # as place_of has it
@@ -445,7 +446,7 @@ class Target:
 
     def _leave_early(self, why: str, goes_on: bool) -> None:
         """Its end is waited for all the same. `goes_on`: the recorder does, with the hooks that there are."""
-        self._has_left, self._goes_on = True, goes_on
+        self._has_left, self._goes_on, self._observes_on = True, goes_on, why == _FILTERS and not goes_on
         self._agent.note_left_for(why)
         self._released.set()
         if not goes_on:
@@ -465,7 +466,8 @@ class Target:
         steps: tuple[Callable[[], object], ...] = (
             self._take_out,  # those that could not be taken out before
             self._agent.stop_recording,
-            self._patches.take_out_observers,  # not before: the faults of a thread that records must be caught
+            # not before: the faults of a thread that records must be caught
+            self._agent.leave_observers if self._observes_on else self._patches.take_out_observers,
             self._agent.leave_faults,
             self._take_permission_back,
         )
@@ -496,8 +498,9 @@ class Target:
         """The jumps that such calls wait behind are there to the last moment: what called meanwhile would fail."""
         changes: list[Change] = [(change.address, change.original, change.present, None) for change in self._lone_calls]
         with contextlib.suppress(OSError, StrobeError, struct.error, OverflowError):
-            end_lone_calls(self.pid, self.setup.recorder, self._agent_tasks)
-            self._patches.change(changes)
+            out: list[Callable[[], object]] = [self._patches.take_out_observers] if self._observes_on else []
+            out.append(partial(self._patches.change, changes))
+            end_lone_calls(self.pid, self.setup.recorder, self._agent_tasks, partial(_take_each, out))
 
     def _leave(self, waits_while_stopped: bool = False, threads: Collection[int] = ()) -> None:
         if self._session is not None:

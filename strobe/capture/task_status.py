@@ -42,6 +42,14 @@ def filters_calls(pid: int) -> bool:
     return False
 
 
+def main_thread_filters(pid: int) -> bool:
+    """As filters_calls, of the main thread alone."""
+    try:
+        return _filters(fields(pid)) > _filters(_fields(Path("/proc/self/status")))
+    except OSError:
+        return False
+
+
 def waited_for_cpu(pid: int) -> float:
     """How many seconds the main thread, ready to run, has waited for a processor; 0 where the kernel does not say."""
     try:

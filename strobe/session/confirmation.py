@@ -15,7 +15,7 @@ from functools import partial
 
 from strobe import _core
 from strobe.capture.target import Target
-from strobe.capture.task_status import is_ending
+from strobe.capture.task_status import is_ending, main_thread_filters
 from strobe.errors import enumerated
 from strobe.session.hooks import Hooks
 from strobe.timeline.store import Store
@@ -35,6 +35,10 @@ _CUT_OFF = (
 )
 _OFF = "{subject}: calls are no longer recorded. Start a new session to continue."
 _LEFT = "Strobe has left the program, and calls are no longer recorded: {why}."
+_UNSEEN_FILTER = (
+    "The program filters its system calls (seccomp), and has not set that filter by the C library's functions, where "
+    "Strobe would have seen it: it may be ended by SIGSYS for a system call that Strobe makes in it."
+)
 _GOES_ON = (
     "Strobe's agent has left the program: {why}. What is traced goes on being recorded, and can no longer be changed; "
     "libraries that are loaded from now on are not traced."
@@ -70,6 +74,7 @@ class Confirmation:
         self.last_ticks = 0  # when all was seen to be well
         self._is_off = False
         self._is_cut_off = False
+        self._has_unseen_filter = False
         self._cut_off_at = math.inf  # when that was seen first, by the monotonic clock
         self._next_child = 0
         self._overwritten_by: set[tuple[int, str]] = set()  # by forked children: process id, function
@@ -118,6 +123,13 @@ class Confirmation:
         elif time.monotonic() - self._cut_off_at >= _CUT_OFF_FOR_S and not is_ending(self._target.pid):
             self._note_cut_off()
 
+    def _look_at_filters(self) -> None:
+        if self._has_unseen_filter or not main_thread_filters(self._target.pid):
+            return
+        if not _core.Segment(self._segment_path).filtered_ticks:
+            self._has_unseen_filter = True
+            self._store.add_warnings(self._session_id, [_UNSEEN_FILTER])
+
     def _note_cut_off(self) -> None:
         if not self._is_cut_off:
             self._is_cut_off = True
@@ -135,6 +147,7 @@ class Confirmation:
             self._note_off(now_ticks)
             return None
         self._look_at_connection()
+        self._look_at_filters()
         self._note_overwritten(missing, now_ticks)
         self._look_at_children(now_ticks)
         return None if self._is_off else now_ticks

@@ -271,6 +271,10 @@ class AgentLink:
         """The recorder, of the native form, needs no agent any more: what is hooked stays so. The agent leaves next."""
         self._ask(self._script.exports_sync.go_on_alone)
 
+    def leave_observers(self) -> None:
+        """What is observed stays so when the agent has gone: it is for the host to take out."""
+        self._ask(self._script.exports_sync.leave_observers)
+
     def stop_recording(self) -> None:
         """Returns when no thread records any more."""
         self._ask(self._script.exports_sync.stop_recording)

@@ -3,6 +3,7 @@ Strobe's agent leaves before a filter for all threads, its own included, comes i
 
 from __future__ import annotations
 
+import os
 import platform
 import signal
 import subprocess
@@ -85,6 +86,14 @@ def test_a_filter_of_all_threads_does_not_reach_the_agent(launch: Launch, build_
     assert absence is not None
     assert "functions of libraries that were loaded later are not traced" in absence
     assert "seen to be on to the end" in absence
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the program has code of x86-64")
+def test_a_filter_that_was_set_past_the_c_library_is_told(launch: Launch, build_program: Build) -> None:
+    session = launch(build_program("filters_itself"), patterns=["work"])
+    wait_until(lambda: any("has not set that filter by the C library" in text for text in session.warnings), "a word")
+    os.kill(session.pid, signal.SIGTERM)
+    assert outcome(session).stdout == "ready\n"
 
 
 def test_what_is_traced_of_it_stays_until_the_end(manager: SessionManager, build_program: Build) -> None:

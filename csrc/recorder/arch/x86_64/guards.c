@@ -239,21 +239,38 @@ static void strobe_put_departure_wait(struct strobe_bytes* out, const struct str
     strobe_jump_to_here(none, out);
 }
 
+/* syscall(seccomp, ...) while the agent leaves, or is about to: gives where the distance of a jump to the wait goes. */
+static uint8_t* strobe_put_filter_check(struct strobe_bytes* out, const struct strobe_recorder* recorder) {
+    uint8_t *other, *gone, *leaves;
+    strobe_put(out, 0xff81, 2); /* cmp edi, seccomp; jne */
+    strobe_put(out, STROBE_SYS_SECCOMP, 4);
+    strobe_put(out, 0x75, 1);
+    other = out->at++;
+    gone = strobe_put_word_check(out, &recorder->control->lone_waits);
+    strobe_put(out, 0xeb, 1); /* jmp */
+    leaves = out->at++;
+    strobe_jump_to_here(other, out);
+    strobe_jump_to_here(gone, out);
+    return leaves;
+}
+
 /* Where the trampolines of the portable form lead (trampolines.c), with the program's rax pushed and the place where
    the trampoline goes on in rax, 18 bytes before which is the function's number. Calls `enter`, a
    strobe_enter_function, and goes on there with all registers and flags as they were; vector registers and what lies on
    the stack are not touched. `waits`: it gives for how many turns the thread is to wait. How many bytes. */
 uint32_t strobe_entry_guard_write(struct strobe_recorder* recorder, uint8_t* memory, uint64_t enter, int waits) {
     struct strobe_bytes out;
-    uint8_t *child, *agent, *leaving;
+    uint8_t *child, *agent, *leaving, *over, *leaves = NULL;
     out.at = memory;
     strobe_put(&out, 0x9c50, 2); /* push rax, pushfq */
     child = strobe_put_agent_check(&out, recorder);
     strobe_put(&out, 0xeb, 1); /* jmp */
     agent = out.at++;
     strobe_jump_to_here(child, &out);
+    if (waits) leaves = strobe_put_filter_check(&out, recorder);
     strobe_put_end_of_entry(&out);
     strobe_jump_to_here(agent, &out);
+    if (waits) strobe_jump_to_here(leaves, &out);
     strobe_put(&out, 0x53415241, 4); /* push r10, r11 */
     strobe_put(&out, 0x53, 1);       /* push rbx */
     strobe_put(&out, 0x50415141, 4); /* push r9, r8 */
@@ -274,10 +291,17 @@ uint32_t strobe_entry_guard_write(struct strobe_recorder* recorder, uint8_t* mem
     strobe_put(&out, enter, 8);
     strobe_put(&out, 0xd0ff, 2);   /* call rax */
     strobe_put(&out, 0xdc8948, 3); /* mov rsp, rbx */
-    strobe_put(&out, 0xc289, 2);   /* mov edx, eax; jmp over the next one */
-    strobe_put(&out, 0x02eb, 2);
+    strobe_put(&out, 0xc289, 2);   /* mov edx, eax; jmp over what follows */
+    strobe_put(&out, 0xeb, 1);
+    over = out.at++;
     strobe_jump_to_here(leaving, &out);
-    strobe_put(&out, 0xd231, 2); /* xor edx, edx */
+    strobe_put(&out, 0xd231, 2); /* xor edx, edx; cmp dword [rbx], seccomp; jne over the next one */
+    strobe_put(&out, 0x3b81, 2);
+    strobe_put(&out, STROBE_SYS_SECCOMP, 4);
+    strobe_put(&out, 0x0575, 2);
+    strobe_put(&out, 0xba, 1); /* mov edx, turns */
+    strobe_put(&out, STROBE_DEPARTURE_SPINS, 4);
+    strobe_jump_to_here(over, &out);
     strobe_put_departure(&out, recorder);
     if (waits) strobe_put_departure_wait(&out, recorder);
     strobe_put(&out, 0x595a5e5f, 4); /* pop rdi, rsi, rdx, rcx */
