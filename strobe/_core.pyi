@@ -445,6 +445,10 @@ def detach_by(tracer: int, thread: int) -> bool:
     """Has a thread of this process let go of a thread that it traces; a signal that was on its way there is delivered.
     False where that is not possible, as long as the thread has not stopped."""
 
+def expect_filter(process: int, is_expected: bool) -> None:
+    """The process is about to filter the system calls of all its threads (seccomp): those that Strobe stops until that
+    is no longer expected make the call again in which they were, with its whole time, rather than restart_syscall."""
+
 class HeldThreads:
     """Threads that stand still until `release`, `limit_ms` at most; those that cannot be held run on."""
 

@@ -14,6 +14,7 @@
 #include "patch/code.h"
 #include "patch/injection/injection_guard.h"
 #include "patch/injection/left_stops.h"
+#include "patch/target/tracer.h"
 #include "patch/threads/held_threads.h"
 #include "patch/threads/signal_mask.h"
 #include "patch/threads/thread_pointer.h"
@@ -76,6 +77,7 @@ void add_patch(py::module_& module) {
     module.def("duplicate_descriptor", &duplicate_descriptor, py::arg("pidfd"), py::arg("descriptor"));
     module.def("detach_by", &strobe::detach_by, py::arg("tracer"), py::arg("thread"),
                py::call_guard<py::gil_scoped_release>());
+    module.def("expect_filter", &strobe::expect_filter, py::arg("process"), py::arg("is_expected"));
     module.def("end_children_with_us", &strobe::end_children_with_us, py::arg("library"));
     py::class_<strobe::InjectionGuard>(module, "InjectionGuard")
         .def(py::init([](pid_t process, const std::string& library, int limit_ms, bool is_fridas, bool binds_apart) {

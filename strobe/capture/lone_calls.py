@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection
 from io import FileIO
 from pathlib import Path
 
-from strobe import _abi
+from strobe import _abi, _core
 from strobe.capture.recorder_state import read_view
 from strobe.capture.task_status import task_ids
 
@@ -38,10 +38,17 @@ def follow_lone_calls(
     name of the function that waits, and returns whether the agent leaves."""
     # held open: a program that is no longer dumpable would not let it be opened
     ends = (OSError, struct.error, OverflowError)  # as read_view raises
-    with contextlib.suppress(*ends), FileIO(f"/proc/{pid}/mem", "r+") as memory:
+    with (
+        contextlib.suppress(*ends),
+        contextlib.ExitStack() as last,
+        FileIO(f"/proc/{pid}/mem", "r+") as memory,
+    ):
         control, *_ = read_view(memory, _abi.RECORDER_VIEW, recorder)
         while not leaving.wait(_POLL_S):
             call, argument = _waiting(memory, control)
+            if call == _abi.LONE_FILTER:
+                _core.expect_filter(pid, True)
+                last.callback(_core.expect_filter, pid, False)
             if call and not (_needs_to_be_alone(pid, call, argument) and leave(_NAMES.get(call, ""))):
                 _let_go_on(memory, control)
         left.wait()  # a call may have come before it was, whoever asked the agent to leave

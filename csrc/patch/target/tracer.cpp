@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
+#include <mutex>
+#include <set>
 
 #include "patch/target/task_state.h"
 
@@ -50,7 +52,29 @@ std::uint64_t filters(const TaskStatus& status) {
     return status.has("Seccomp_filters:") ? status.number("Seccomp_filters:") : status.number("Seccomp:");
 }
 
+// Processes of which a filter is expected.
+std::mutex filtering_lock;
+std::set<pid_t> filtering;
+
+#ifdef __x86_64__
+
+bool is_filter_expected(pid_t thread) {
+    const std::lock_guard<std::mutex> own(filtering_lock);
+    return !filtering.empty() && filtering.contains(static_cast<pid_t>(TaskStatus(thread).number("Tgid:")));
+}
+
+#endif
+
 }  // namespace
+
+void expect_filter(pid_t process, bool is_expected) {
+    const std::lock_guard<std::mutex> own(filtering_lock);
+    if (is_expected) {
+        filtering.insert(process);
+    } else {
+        filtering.erase(process);
+    }
+}
 
 bool is_filtered(pid_t thread) { return filters(TaskStatus(thread)) > filters(TaskStatus(getpid())); }
 
@@ -60,7 +84,8 @@ void avoid_restart_syscall(pid_t thread) {
     user_regs_struct registers{};
     if (ptrace(PTRACE_GETREGS, thread, nullptr, &registers) != 0) return;  // it is gone
     const bool is_in_call = static_cast<std::int64_t>(registers.orig_rax) >= 0;
-    if (!is_in_call || static_cast<std::int64_t>(registers.rax) != kRestartsByBlock || !is_filtered(thread)) return;
+    if (!is_in_call || static_cast<std::int64_t>(registers.rax) != kRestartsByBlock) return;
+    if (!is_filtered(thread) && !is_filter_expected(thread)) return;
     registers.rax = static_cast<std::uint64_t>(kRestartsUnlessHandled);
     ptrace(PTRACE_SETREGS, thread, nullptr, &registers);
 }

@@ -30,6 +30,10 @@ void as_tracer(Work&& work) {
 // stop after the call: once the thread has been resumed the kernel has changed the number. x86-64 alone.
 void avoid_restart_syscall(pid_t thread);
 
+// From now on, or no more, also where it is under none: the process is about to filter the calls of all its threads,
+// and one that was let go of may not have got a processor until then.
+void expect_filter(pid_t process, bool is_expected);
+
 // Whether the thread is under filters of system calls (seccomp) that this process is not under.
 bool is_filtered(pid_t thread);
 
