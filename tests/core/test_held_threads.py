@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from strobe import _core
 LONG_MS = 600_000
 SIGNALS = 200
 LOADS = 30
+HOLDS = 40
 
 # A thread of it is in vfork, whose child sleeps.
 FORKER = """
@@ -163,4 +165,31 @@ def test_they_are_held_without_a_lock_of_the_loader(build_program: Build, build_
             assert held.release()
         assert answers.count("still\n") >= LOADS * 9 // 10, answers
     finally:
+        processes.end(process)
+
+
+def test_each_signal_is_delivered_once_where_one_loads_a_library(build_program: Build) -> None:
+    """It is tried to lead it out of the loader, where it never goes."""
+    library = build_program("counts_signals", "-DLIBRARY", "-shared", "-fPIC")
+    process = start(str(build_program("counts_signals")), str(library))
+    sent = 0
+    is_over = threading.Event()
+
+    def send() -> None:
+        nonlocal sent
+        while not is_over.wait(0.0005):
+            os.kill(process.pid, signal.SIGRTMIN)
+            sent += 1
+
+    sender = threading.Thread(target=send)
+    try:
+        sender.start()
+        for _ in range(HOLDS):
+            assert _core.HeldThreads(tasks(process.pid), LONG_MS).release()
+        is_over.set()
+        sender.join()
+        assert sent > HOLDS and wait_until(lambda: handled(process) == sent, "all signals")
+    finally:
+        is_over.set()
+        sender.join()
         processes.end(process)

@@ -39,8 +39,8 @@ constexpr auto kFirstRun = std::chrono::milliseconds(2);
 constexpr auto kLongestRun = std::chrono::milliseconds(128);  // whoever lets go of them waits for its end
 constexpr auto kForkRuns = std::chrono::microseconds(200);
 // What others are about to do takes a lock of the dynamic loader: a thread that has it runs until it has not.
-constexpr auto kLoads = std::chrono::milliseconds(300);
-constexpr auto kOutOfLoader = std::chrono::milliseconds(100);  // for one that the others stand still for meanwhile
+constexpr auto kLoads = std::chrono::milliseconds(250);
+constexpr auto kOutOfLoader = std::chrono::milliseconds(150);  // for one that the others stand still for meanwhile
 constexpr auto kLoaderRuns = std::chrono::microseconds(100);
 constexpr auto kLongestLoaderRun = std::chrono::microseconds(2000);
 constexpr auto kBetweenHeldLooks = std::chrono::milliseconds(5);
@@ -107,8 +107,9 @@ class Stopping {
     // Holds all, none of them with a lock of the dynamic loader, if such a moment comes before `until`.
     void hold_outside_loader(Clock::time_point until) {
         auto run = kLoaderRuns;
+        bool is_first = true;
         for (hold(); holds_loader() && Clock::now() + run < until; run = std::min(2 * run, kLongestLoaderRun)) {
-            lead_out_of_loader();
+            if (std::exchange(is_first, false)) lead_out_of_loader();
             if (!holds_loader()) return;
             let_run(false);
             run_for(run);
@@ -295,13 +296,15 @@ class Stopping {
     Stop run_out_of_loader(pid_t thread, Clock::time_point until) {
         bool is_in_call = false;
         int signal = 0;
+        loader_->mark_waited_for(own_number(thread));
         while (Clock::now() < until) {
-            loader_->mark_waited_for(own_number(thread));
             if (ptrace(PTRACE_SYSCALL, thread, nullptr, signal) != 0) break;
-            signal = 0;
             int status = 0;
             const pid_t found = wait_while_it_runs(thread, &status, until);
-            if (found == 0) break;
+            if (found == 0) {
+                ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr);
+                return wait_stopped(thread);  // which gives it what signal it may have come to a stop for just now
+            }
             if (found < 0 || !WIFSTOPPED(status)) return Stop::kNone;
             const int event = status >> 16;
             if (event == PTRACE_EVENT_STOP && WSTOPSIG(status) != SIGTRAP) return Stop::kProgramsOwn;
@@ -309,7 +312,9 @@ class Stopping {
             signal = signal_of_stop(status);
             if (!is_call_stop(status)) continue;
             is_in_call = !is_in_call;
-            if (!is_in_call && !holds_loader(thread)) break;
+            if (is_in_call) continue;
+            if (!holds_loader(thread)) break;
+            loader_->mark_waited_for(own_number(thread));  // it may have taken another one
         }
         ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr);
         ptrace(PTRACE_CONT, thread, nullptr, signal);  // to the stop of that, if it stands

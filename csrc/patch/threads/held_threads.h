@@ -14,7 +14,8 @@
 namespace strobe {
 
 // The threads stand still from the constructor's return until `release`, but no longer than `limit`, and run for a
-// moment after 300 ms, and after each 100: what the others wait for may be held by one of these. A thread that cannot
+// moment after 300 ms, and after each 100, or 150 later where one of them is led out of the dynamic loader first: what
+// the others wait for may be held by one of these. A thread that cannot
 // be held, as one of another debugger's, runs on. Threads that they make meanwhile are held as well, and children that
 // they fork are as if nothing had been changed (forked_children.h). When this process is killed all of them go on.
 class HeldThreads {

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
 import subprocess
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 from support.torture.kinds import Kind
 
+_BUSY_TRIES = 100
 LAST_ROUND_SECONDS = 900  # a program that nobody ends does so itself
 
 
@@ -69,11 +74,21 @@ class Subject:
             self.process.wait(30)
 
 
+def _started(command: Sequence[str | Path], output: IO[bytes], folder: Path) -> subprocess.Popen[bytes]:
+    """Tried again where a process that was just forked here still has the file open that another lane has copied."""
+    for _ in range(_BUSY_TRIES):
+        try:
+            return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd=folder)
+        except OSError as error:
+            if error.errno != errno.ETXTBSY:
+                raise
+            time.sleep(0.05)
+    raise AssertionError(f"{command[0]} stays busy")
+
+
 def start(kind: Kind, program: Path, arguments: list[str], number: int, folder: Path) -> Subject:
     """Starts it without Strobe, and waits until it says that it is ready."""
     output = folder / f"{kind.name}-{number}.txt"
     with output.open("wb") as file:
-        process = subprocess.Popen(
-            [program, *arguments], stdin=subprocess.DEVNULL, stdout=file, stderr=file, cwd=folder
-        )
+        process = _started([program, *arguments], file, folder)
     return Subject(kind, program, process.pid, number, process, output)
