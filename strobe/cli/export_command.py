@@ -20,7 +20,8 @@ def export(session_id: str, output: Path | None) -> None:
     """The events of SESSION in Chrome's trace event format, for https://ui.perfetto.dev or speedscope.
 
     A flame chart of all threads, with arguments, results, probes and output. Nothing leaves this machine: Perfetto
-    reads the file in the browser. A FILE that cannot be written to its end is left as it was.
+    reads the file in the browser. A FILE that cannot be written to its end is left as it was, but for one with several
+    names or of another user: that is written in place.
     """
     from strobe.report.chrome_trace import document
 

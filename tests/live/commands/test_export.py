@@ -182,3 +182,12 @@ def test_a_file_that_is_there_is_replaced(build_program: Callable[..., Path], tm
     assert link.is_symlink()
     assert json.loads(file.read_text())["otherData"]["session"] == session
     assert file.stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.parametrize("line", ['"$@" /dev/stdout | cat', '"$@" >(cat)', '"$@" /dev/fd/3 3>&1 >/dev/null | cat'])
+def test_to_a_pipe_that_the_shell_has_made(build_program: Callable[..., Path], line: str) -> None:
+    session = kept(["-t", "shop::*"], build_program("ledger", "-O1"), "3")
+    command = ["bash", "-c", f"set -o pipefail; {line}", "bash", *STROBE, "export", session, "-o"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["otherData"]["session"] == session
