@@ -9,14 +9,15 @@ import os
 
 _OTHERS_WRITE = 0o022
 _OTHERS = 0o077
-_ONLY_READ = ("settings.json",)
+# with what each file or folder begins that Strobe makes there; SQLite and rotation add endings
+_OURS = ("strobe.", "http.token", "owners", "sessions", "symbols")
 
 
 def make_private(path: str | os.PathLike[str]) -> None:
     """Makes the folder with mode 0700; one that is there and is ours gets that mode.
 
-    Raises OSError, with a `strerror` that says what is wrong, where it cannot be made, or it or something in it belongs
-    to another user: others may have put that there, or Strobe, run as root.
+    Raises OSError, with a `strerror` that says what is wrong, where it cannot be made, or it or what Strobe uses in it
+    belongs to another user, as after Strobe was run as root. Where others can write in it, that holds for all in it.
     """
     os.makedirs(path, mode=0o700, exist_ok=True)
     folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -37,14 +38,17 @@ def _check_owner(folder: int) -> None:
 
 
 def _check_entries(folder: int, others_write: bool) -> None:
-    """What others have put there might be taken for ours; what is root's may not be written, but read."""
+    """What others have put there might be taken for ours; what is root's may not be written, but read.
+
+    What else is in a folder in which they cannot write is none of Strobe's business, as `lost+found` of a volume.
+    """
     with os.scandir(folder) as entries:
         for entry in entries:
             try:
                 owner = entry.stat(follow_symlinks=False).st_uid
             except FileNotFoundError:  # it has gone just then
                 continue
-            if owner == os.geteuid() or (entry.name in _ONLY_READ and not others_write):
+            if owner == os.geteuid() or not (others_write or entry.name.startswith(_OURS)):
                 continue
             why = "others can write in it, and " if others_write else ""
             whose = f"belongs to user {owner}, and Strobe runs as user {os.geteuid()}"

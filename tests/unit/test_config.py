@@ -8,9 +8,12 @@ import pytest
 
 from strobe.config import KEYS, Settings, home, load_settings
 from strobe.errors import StrobeError
-from strobe.mcp.endpoint import Unreachable, establish
+from strobe.mcp.daemon import LOCK_NAME
+from strobe.mcp.endpoint import LOG_NAME, SOCKET_NAME, START_LOCK_NAME, Unreachable, establish
+from strobe.mcp.http_transport import TOKEN_NAME
 
 NOBODY = 65534
+FILES = (LOCK_NAME, LOG_NAME, SOCKET_NAME, START_LOCK_NAME)
 
 
 @pytest.fixture
@@ -46,7 +49,7 @@ def test_a_home_of_ours_becomes_private(strobe_home: Path, mode: int) -> None:
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder away")
-@pytest.mark.parametrize("name", ["strobe.db", "sessions", "strobe.log"])
+@pytest.mark.parametrize("name", ["strobe.db", "strobe.db-wal", TOKEN_NAME, "sessions", "owners", "symbols", *FILES])
 def test_what_is_anothers_in_our_home_is_named(strobe_home: Path, name: str) -> None:
     """As after `sudo strobe` with this home, before it was given back: SQLite said that a database is read-only."""
     strobe_home.mkdir(mode=0o700)
@@ -54,6 +57,17 @@ def test_what_is_anothers_in_our_home_is_named(strobe_home: Path, name: str) -> 
     os.chown(strobe_home / name, NOBODY, NOBODY)
     with pytest.raises(StrobeError, match=f"'{name}' in it belongs to user {NOBODY}.*chown -R"):
         home()
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder away")
+@pytest.mark.parametrize("mode", [0o700, 0o755])
+def test_what_strobe_does_not_use_may_be_anothers(strobe_home: Path, mode: int) -> None:
+    """As root's `lost+found` where the home is a volume of its own."""
+    (strobe_home / "lost+found").mkdir(parents=True)
+    os.chown(strobe_home / "lost+found", NOBODY, NOBODY)
+    strobe_home.chmod(mode)
+    assert home() == strobe_home
+    assert strobe_home.stat().st_mode & 0o777 == 0o700
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder away")
