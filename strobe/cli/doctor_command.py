@@ -96,8 +96,11 @@ def _system() -> Finding:
 
 def _home() -> Finding:
     home = config.home()
-    with tempfile.NamedTemporaryFile(dir=home):
-        pass
+    try:
+        _write_file(home)
+    except OSError as error:
+        hint = "Free space there, raise ulimit -f, or set STROBE_HOME to another folder."
+        return Finding("home", "no", f"{home} cannot be written to: {error.strerror}", hint)
     free = shutil.disk_usage(home).free
     said = f"{home}, {free >> 20:,} MB free"
     if free < _ROOM:
@@ -107,8 +110,7 @@ def _home() -> Finding:
 
 def _shared_memory() -> Finding:
     try:
-        with tempfile.NamedTemporaryFile(dir=_SHARED, prefix="strobe-doctor-"):
-            pass
+        _write_file(_SHARED)
     except OSError as error:
         said = f"{_SHARED} cannot be written to: {error.strerror}"
         return Finding("shared memory", "limited", said, "Sessions lie in STROBE_HOME, on the disk.")
@@ -124,11 +126,23 @@ def _shared_memory() -> Finding:
     return Finding("shared memory", "ok", said)
 
 
+def _write_file(folder: Path) -> None:
+    """Raises OSError. A limit of sizes, or a full disk, lets files be made, and nothing be written to them."""
+    with tempfile.NamedTemporaryFile(dir=folder, prefix="strobe-doctor-", buffering=0) as file:
+        file.write(b"tried")
+
+
 def _recording() -> Finding:
     """The demo's program, traced from its start to its end, ends as it does alone."""
     from strobe import api
     from strobe.resources import DEMO_PROGRAM
 
+    try:
+        tempfile.gettempdir()
+    except FileNotFoundError:  # by which tempfile means each reason there is
+        said = "no temporary file can be written, neither in TMPDIR nor in /tmp or /var/tmp"
+        hint = "Free space there, raise ulimit -f, or set TMPDIR to another folder."
+        return Finding("record a program", "no", said, hint)
     alone = subprocess.run([DEMO_PROGRAM], stdin=subprocess.DEVNULL, capture_output=True, timeout=_RUN_S).returncode
     with (
         tempfile.TemporaryDirectory(prefix="strobe-doctor-") as home,

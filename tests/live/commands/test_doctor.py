@@ -46,6 +46,16 @@ def test_a_limit_is_told_with_what_to_do(tmp_path: Path) -> None:
     assert recording["said"].startswith("The limit of open files") and "ulimit -n" in recording["hint"]
 
 
+def test_where_nothing_may_be_written_to_files(tmp_path: Path) -> None:
+    """Files can be made there: the home was said to be well, and the rest "No usable temporary directory"."""
+    found, status = told("prlimit", "--fsize=0", home=tmp_path)
+    states = {name: found[name]["state"] for name in ("home", "shared memory", "record a program")}
+    assert (states, status) == ({"home": "no", "shared memory": "limited", "record a program": "no"}, 1)
+    assert found["home"]["said"].endswith("cannot be written to: File too large")
+    assert found["record a program"]["said"].startswith("no temporary file can be written")
+    assert all("ulimit -f" in found[name]["hint"] for name in ("home", "record a program"))
+
+
 def test_a_home_that_cannot_be_looked_at(tmp_path: Path) -> None:
     """Agents that have their settings there are not found, and the rest is tried."""
     found, status = told(home=tmp_path / ("long" * 100))
