@@ -362,6 +362,7 @@ class EventFilter:
     traced function that called) are of calls. `address`: events that it is found in: as an argument or result, or in
     what was recorded of them.
     `from_event`, `to_event`: ids, ends included. `newest_first`: the order; `after_event_id` goes on in it.
+    `with_probes`: beside entries of functions events of probes as well.
     """
 
     event_type: EventType | None = None
@@ -384,6 +385,7 @@ class EventFilter:
     to_event: str | None = None
     other_than_thread: int | None = None
     function_ids: frozenset[int] | None = None
+    with_probes: bool = False
     address: int | None = None
     inside: Inside | None = None  # only what the threads of such calls recorded between their entry and return
     newest_first: bool = False

@@ -193,7 +193,7 @@ def _functions(reader: SessionReader, wanted: EventFilter) -> list[int] | None:
     if wanted.event_type == "probe":
         probes = [function_id for function_id, symbol in reader.functions().items() if symbol.is_probe]
         return probes if named is None else [item for item in probes if item in named]
-    return named if wanted.event_type is None else without_probes(reader, named)
+    return named if wanted.event_type is None or wanted.with_probes else without_probes(reader, named)
 
 
 def _named(reader: SessionReader, wanted: EventFilter) -> list[int] | None:

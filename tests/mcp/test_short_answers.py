@@ -358,3 +358,22 @@ def test_values_are_counted_where_all_of_them_are(ask: Ask) -> None:
         ({"times": 3, "at->used": 0}, 100),
         ({"times": 4, "at->used": 2}, 30),
     ]
+
+
+def test_a_value_of_a_probe_may_be_called_as_an_argument_is(wire: Wire, build_program: Build) -> None:
+    answer = wire.good(
+        "debug_launch",
+        command=str(build_program("folds", "-g", "-O1")),
+        projectRoot=ROOT,
+        trace=["look"],
+        probes=[{"at": "drop", "show": ["times = one->key"]}],
+        wait={"until": "exit", "timeoutMs": 40_000},
+    )
+
+    def asked(**arguments: Any) -> dict[str, Any]:
+        return wire.good("debug_query", sessionId=answer["sessionId"], **arguments)
+
+    found = asked(where="times == 7")
+    assert [(event["eventType"], event["label"]) for event in found["events"]] == [("probe", "drop")]
+    assert asked(select=["times"], last=1)["events"][0]["values"] == {"times": 7}
+    assert {group["value"]: group["count"] for group in asked(groupBy="times")["groups"]} == {3: 100, 4: 30, 7: 1}

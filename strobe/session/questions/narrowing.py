@@ -63,7 +63,9 @@ def sight_of(
             kind = "function_exit"
         elif is_of_arguments:
             kind = "function_enter"
-    wanted = replace(wanted, event_type=kind, where=None, select=())
+    # an argument may be called as a value of a probe is
+    with_probes = kind == "function_enter" and wanted.event_type is None and bool(narrowing & known.watches)
+    wanted = replace(wanted, event_type=kind, with_probes=with_probes, where=None, select=())
     if kind is None and (is_of_arguments or narrowing & _OF_CALLS) and wanted.function is None:
         wanted = replace(wanted, function=TextMatch(contains=""))
     if condition is not None:
