@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 _DEFAULT_DEPTH = 1
 _SELECTED = 16  # values that a question may select
+_LEAST_S = 0.2  # for a run that is repeated
+_ENOUGH = 3  # times the longest good run
+_HANGS, _HANGS_S = 20, 5.0  # times that one, and seconds, from which on a run is taken to hang
 _LAUNCH_CHARACTERS = 600  # of one that a next step repeats
 
 _PARAMETERS = Record(
@@ -140,13 +143,16 @@ def _repeated(arguments: dict[str, Any], context: Context) -> tuple[Session, Wai
     runs, well, longest = 0, 0, 0.0
     while True:
         session, runs = _launched(arguments, context), runs + 1
-        left = max(0.0, until - time.monotonic())
+        left = max(_LEAST_S, until - time.monotonic())
+        if well:  # a run that hangs does not need all the time there is
+            left = min(left, max(_HANGS_S, _HANGS * longest))
         session, waited = waiting.waited(session, {**arguments["wait"], "timeoutMs": left * 1000}, 0, context)
         ended = session.ended()
         is_well = waited.reason == "exit" and ended is not None and ended.exit_code == 0
         well += is_well
         longest = max(longest, waited.seconds if is_well else 0.0)
-        if not is_well or runs == arguments["repeat"] or time.monotonic() > until:
+        # one more would be cut short, and look like one that hangs
+        if not is_well or runs == arguments["repeat"] or until - time.monotonic() < max(_LEAST_S, _ENOUGH * longest):
             return session, waited, {"repeated": {"runs": runs, "exit0": well, "longestMs": round(longest * 1000)}}
         session.stop(retain=False)
 

@@ -15,6 +15,7 @@ from support.wait import wait_until
 from strobe.model import EventFilter, LaunchSpec, TextMatch, TraceRequest
 from strobe.session import Session, SessionManager
 
+TRIES = 3
 FORMS = pytest.mark.parametrize("form", ["native", "portable"])
 
 
@@ -32,15 +33,20 @@ def test_a_library_comes_after_that(
     launch: Launch, build_program: Build, build_plugin: Build, monkeypatch: pytest.MonkeyPatch, form: str
 ) -> None:
     monkeypatch.setenv("STROBE_RECORDER", form)
-    session = launch(build_program("closes_all"), str(build_plugin()), patterns=["work", "never", "plugin_*"])
+    assert any(goes_on_with_a_library(launch, build_program("closes_all"), build_plugin()) for _ in range(TRIES))
+
+
+def goes_on_with_a_library(launch: Launch, program: Path, library: Path) -> bool:
+    """Whether it is still recorded."""
+    session = launch(program, str(library), patterns=["work", "never", "plugin_*"])
     assert outcome(session).stdout == "ready\nright\n"
+    assert absence(session, "never").startswith("This does not prove that it did not happen.")
     if is_off(session):
-        assert absence(session, "never").startswith("This does not prove that it did not happen.")
-        return
+        return False
     assert totals(session)["work"].count == 2
     assert any("closed the descriptors of Strobe's agent" in warning for warning in session.warnings)
-    assert absence(session, "never").startswith("This does not prove that it did not happen.")
     assert "because the program had closed the agent's descriptors" in absence(session, "plugin_run")
+    return True
 
 
 @FORMS
@@ -48,7 +54,11 @@ def test_in_one_that_is_attached_to(
     manager: SessionManager, build_program: Build, build_plugin: Build, monkeypatch: pytest.MonkeyPatch, form: str
 ) -> None:
     monkeypatch.setenv("STROBE_RECORDER", form)
-    program: list[str | Path] = [build_program("closes_all"), build_plugin(), "told"]
+    assert any(goes_on_attached(manager, [build_program("closes_all"), build_plugin(), "told"]) for _ in range(TRIES))
+
+
+def goes_on_attached(manager: SessionManager, program: list[str | Path]) -> bool:
+    """Whether it is still recorded."""
     process = subprocess.Popen(program, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None and process.stdout.readline() == "ready\n"
@@ -56,12 +66,14 @@ def test_in_one_that_is_attached_to(
         process.send_signal(signal.SIGUSR1)
         assert process.stdout.readline() == "right\n"
         wait_until(lambda: session.warnings, "a warning")
-        if not is_off(session):
+        goes_on = not is_off(session)
+        if goes_on:
             assert any("closed the descriptors" in warning for warning in session.warnings)
             assert totals(session)["work"].count == 1
         session.stop()
         process.send_signal(signal.SIGUSR2)
         assert process.communicate(timeout=60) == ("", None)
         assert process.returncode == 0
+        return goes_on
     finally:
         processes.end(process)
