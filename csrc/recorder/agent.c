@@ -90,6 +90,15 @@ static uint32_t strobe_threads_inside(const struct strobe_recorder* recorder) {
     return count;
 }
 
+static uint32_t strobe_scripts_running(const struct strobe_recorder* recorder) {
+    uint32_t index, count = 0;
+    for (index = 0; index < recorder->states_used; index++) {
+        const volatile struct strobe_thread_state* state = &recorder->states[index];
+        if (state->claimed && state->runs_script) count++;
+    }
+    return count;
+}
+
 /* From now on no thread of the program enters code that goes with the agent. Gives how many are still there. */
 uint32_t strobe_agent_let_leave(void) {
     struct strobe_recorder* recorder = &strobe_recorder;
@@ -98,7 +107,8 @@ uint32_t strobe_agent_let_leave(void) {
 #endif
     recorder->control->has_agent = 0;
     /* locked: who has not seen that yet is seen here */
-    return strobe_fetch_add32(&recorder->control->agent_calls, 0) + strobe_threads_inside(recorder);
+    return strobe_fetch_add32(&recorder->control->agent_calls, 0) + strobe_threads_inside(recorder) +
+           strobe_scripts_running(recorder);
 }
 
 uint32_t strobe_agent_guard(uint8_t* memory, uint64_t leads_to) {
@@ -131,20 +141,14 @@ void strobe_agent_end(void) { strobe_recorder_end(&strobe_recorder); }
 uint64_t strobe_agent_tracer(void) { return strobe_recorder.tracer; }
 void strobe_agent_set_tracer(uint64_t tracer) { strobe_recorder.tracer = tracer; }
 
-static int strobe_anyone_runs_script(const struct strobe_recorder* recorder) {
-    uint32_t index;
-    for (index = 0; index < recorder->states_used; index++)
-        if (recorder->states[index].claimed && recorder->states[index].runs_script) return 1;
-    return 0;
-}
-
 /* Scripts run in the agent, which goes; all else is recorded as before. Returns when no thread runs one any more, in
    the time that strobe_recorder_end would wait. */
 void strobe_agent_end_scripts(void) {
     int attempts = STROBE_END_ATTEMPTS;
     *(strobe_script_function* volatile*)&strobe_recorder.script = NULL;
-    strobe_sleep_us(20000);
-    while (attempts-- > 0 && strobe_anyone_runs_script(&strobe_recorder)) strobe_sleep_us(1000);
+    strobe_fetch_add32(&strobe_recorder.control->agent_calls, 0); /* a full barrier: strobe_call_undisturbed */
+    STROBE_COMPILER_BARRIER();
+    while (attempts-- > 0 && strobe_scripts_running(&strobe_recorder) != 0) strobe_sleep_us(1000);
 }
 
 /* The list of jumps that stand in the program's code, or are going to (agent/code_changes.ts), and how many there are.

@@ -147,6 +147,7 @@ static uint32_t strobe_capture_stack(const struct strobe_own_memory* memory, con
 
 struct strobe_script_call {
     const struct strobe_recorder* recorder;
+    strobe_script_function* script;
     uint64_t number;
     const uint64_t* registers;
     const uint64_t* slot;
@@ -156,7 +157,7 @@ struct strobe_script_call {
 
 static void strobe_call_script_of(void* argument) {
     struct strobe_script_call* call = (struct strobe_script_call*)argument;
-    call->bytes = strobe_call_script(call->recorder->script, call->number, call->registers, call->slot, call->out);
+    call->bytes = strobe_call_script(call->script, call->number, call->registers, call->slot, call->out);
 }
 
 static void strobe_run_script(void* argument) {
@@ -173,15 +174,21 @@ static int strobe_has_room_for_script(const struct strobe_recorder* recorder, co
             here - state->stack_low >= STROBE_SCRIPT_STACK_BYTES && !strobe_stack_is_alternate(recorder));
 }
 
-/* A handler that came now and jumped away would leave the engine's lock held for ever. 0 where there is no stack. */
+/* A handler that came now and jumped away would leave the engine's lock held for ever. 0 where there is no stack, or
+   scripts have ended. Who ends them clears the pointer and then looks for threads that run one: so it is read once this
+   thread has said that it does. */
 static int strobe_call_undisturbed(struct strobe_recorder* recorder, struct strobe_thread_state* state,
                                    struct strobe_script_call* call) {
     uint64_t all = ~(uint64_t)0, before = 0;
     int is_done = 1;
     strobe_syscall(STROBE_SYS_RT_SIGPROCMASK, STROBE_SIG_SETMASK, (int64_t)&all, (int64_t)&before, 8, 0, 0);
-    state->runs_script = 1; /* a handler could jump away with it before */
+    state->runs_script = 1;                     /* a handler could jump away with it before */
+    strobe_fetch_add32(&state->runs_script, 0); /* a full barrier */
     STROBE_COMPILER_BARRIER();
-    if (strobe_has_room_for_script(recorder, state, call->slot))
+    call->script = *(strobe_script_function* volatile*)&recorder->script;
+    if (call->script == NULL)
+        is_done = 0;
+    else if (strobe_has_room_for_script(recorder, state, call->slot))
         strobe_run_script(call);
     else
         is_done = strobe_call_on_own_stack(recorder, strobe_run_script, call);

@@ -16,7 +16,7 @@ from support.wait import wait_until
 
 from strobe.capture.task_status import task_ids
 from strobe.errors import StrobeError
-from strobe.model import EventFilter, LaunchSpec, TextMatch, TraceRequest
+from strobe.model import EventFilter, LaunchSpec, TextMatch, TraceRequest, Watch
 from strobe.session import Session, SessionManager
 from strobe.values.reading import ReadTarget
 
@@ -86,6 +86,20 @@ def test_a_filter_of_all_threads_does_not_reach_the_agent(launch: Launch, build_
     assert absence is not None
     assert "functions of libraries that were loaded later are not traced" in absence
     assert "seen to be on to the end" in absence
+
+
+@pytest.mark.parametrize("form", ["native", "portable"])
+def test_scripts_end_while_a_thread_is_about_to_run_one(
+    launch: Launch, build_program: Build, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    """The agent runs them, and leaves."""
+    monkeypatch.setenv("STROBE_RECORDER", form)
+    program = build_program("filters_all", "-O1", "-pthread", "-rdynamic")
+    alone = untraced(program, "busy")
+    watch = [Watch(expr="args[0].toInt32() * 2", label="twice")]
+    session = launch(program, "busy", patterns=["meanwhile"], watch=watch)
+    assert outcome(session) == alone
+    assert totals(session)["meanwhile"].count > 0
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the program has code of x86-64")

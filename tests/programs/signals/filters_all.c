@@ -18,7 +18,7 @@
 #define CALLS 1000
 #define ALLOW(number) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (number), 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 
-static int arrived, is_filtered, may_filter, may_end;
+static int arrived, is_filtered, may_filter, may_end, is_busy;
 static volatile sig_atomic_t is_told, is_to_end;
 
 static void on_signal(int number) { *(number == SIGUSR1 ? &is_told : &is_to_end) = 1; }
@@ -38,6 +38,11 @@ __attribute__((noinline)) long after(long number) {
     return number + 1;
 }
 
+__attribute__((noinline)) long meanwhile(long number) {
+    __asm__ volatile("" : "+r"(number));
+    return number + 1;
+}
+
 static void pause_for(long milliseconds) {
     struct timespec time = {milliseconds / 1000, milliseconds % 1000 * 1000000};
     while (nanosleep(&time, &time) != 0) continue;
@@ -49,6 +54,12 @@ static void await(int* flag, int value) {
 
 static void say(const char* text) {
     if (write(1, text, strlen(text)) < 0) _exit(4);
+}
+
+__attribute__((visibility("default"))) int pthread_setcancelstate(int state, int* before) {
+    if (state == PTHREAD_CANCEL_DISABLE && __atomic_load_n(&is_busy, __ATOMIC_SEQ_CST)) pause_for(100);
+    if (before != NULL) *before = PTHREAD_CANCEL_ENABLE;
+    return 0;
 }
 
 static int set_filter(unsigned flags) {
@@ -84,9 +95,17 @@ static void* filter_too(void* unused) {
     return unused;
 }
 
+static void* call_meanwhile(void* unused) {
+    await(&is_busy, 1);
+    for (long call = 0; __atomic_load_n(&is_busy, __ATOMIC_SEQ_CST); call++) meanwhile(call);
+    await(&may_end, 1);
+    return unused;
+}
+
 int main(int count, char** arguments) {
     const char* how = count > 1 ? arguments[1] : "once";
     int threads = THREADS + !strcmp(how, "twice");
+    int is_to_be_busy = !strcmp(how, "busy");
     int is_asked = !strcmp(how, "told") || !strcmp(how, "own");
     pthread_t thread;
     if (count > 2) return (int)never(count);
@@ -94,14 +113,18 @@ int main(int count, char** arguments) {
     signal(SIGUSR2, on_signal);
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     for (int i = 0; i < threads; i++) pthread_create(&thread, NULL, i < THREADS ? work : filter_too, NULL);
+    if (is_to_be_busy) pthread_create(&thread, NULL, call_meanwhile, NULL);
     await(&arrived, threads);
     for (long call = 0; call < CALLS; call++) before(call);
     if (is_asked) say("ready\n");
     while (is_asked && !is_told) pause_for(1);
+    __atomic_store_n(&is_busy, is_to_be_busy, __ATOMIC_SEQ_CST);
+    if (is_to_be_busy) pause_for(150);
     may_filter = 1;
     if (!strcmp(how, "later") && !set_filter(0)) return 1;
     if (!set_filter(strcmp(how, "own") ? SECCOMP_FILTER_FLAG_TSYNC : 0) && strcmp(how, "twice")) return 1;
     if (is_asked) say("filtered\n");
+    __atomic_store_n(&is_busy, 0, __ATOMIC_SEQ_CST);
     __atomic_store_n(&is_filtered, 1, __ATOMIC_SEQ_CST);
     await(&arrived, 2 * threads);
     while (is_asked && !is_to_end) pause_for(1);
