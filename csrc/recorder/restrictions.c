@@ -4,6 +4,7 @@
  * and syscall: native/observed.c, portable.c.
  */
 #include "recorder.h"
+#include "threads.h"
 
 #define STROBE_PR_SET_SECCOMP 22
 #define STROBE_PR_SET_MDWE 65
@@ -16,8 +17,10 @@
 #define STROBE_SECCOMP_TSYNC 1u /* for all threads */
 #define STROBE_STATES_AHEAD 256u
 #define STROBE_GET_ON_NS 1000000000ull /* for a handler that waits, below which a record was begun, no longer */
-/* Looks, which take a second, or some. A thread that has left by a jump never ends its calls. */
-#define STROBE_LONGEST_CALLS (1u << 28)
+/* Well above that: calls of others are waited for, of which one may be strobe_prepare_filtered. A thread that has left
+   by a jump never ends its calls. */
+#define STROBE_LONGEST_CALLS_NS (3 * STROBE_GET_ON_NS)
+#define STROBE_LONGEST_CALLS (1u << 28) /* looks, where no clock is read: seconds, by the processor's pause */
 
 uint64_t strobe_ticks_anyhow(const struct strobe_recorder* recorder) {
     if (strobe_may_read_clock(recorder)) return strobe_ticks(recorder);
@@ -32,9 +35,16 @@ void strobe_note_moment(uint64_t* place) {
 
 /* Without a system call, which may be forbidden by now: another thread may have waited, too, and gone on. */
 static void strobe_await_calls(void) {
+    const struct strobe_recorder* recorder = &strobe_recorder;
+    int has_clock = recorder->clock_kind == STROBE_CLOCK_TSC && strobe_may_read_clock(recorder);
+    uint64_t begun = has_clock ? strobe_ticks(recorder) : 0;
+    uint64_t most = STROBE_LONGEST_CALLS_NS / (uint64_t)STROBE_SAMPLING_WINDOW_NS * recorder->sampling_window_ticks;
     uint32_t looks;
-    for (looks = 0; looks < STROBE_LONGEST_CALLS; looks++)
-        if (*(const volatile uint32_t*)&strobe_recorder.calling_kernel == 0) return;
+    for (looks = 0; has_clock || looks < STROBE_LONGEST_CALLS; looks++) {
+        if (*(const volatile uint32_t*)&recorder->calling_kernel == 0) return;
+        if (has_clock && strobe_ticks(recorder) - begun > most) return;
+        STROBE_PAUSE();
+    }
 }
 
 static void strobe_prepare_filtered(struct strobe_recorder* recorder) {

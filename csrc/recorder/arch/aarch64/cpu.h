@@ -50,6 +50,7 @@
 #define STROBE_EINVAL 22
 
 #define STROBE_COMPILER_BARRIER() strobe_barrier()
+#define STROBE_PAUSE() strobe_barrier()
 
 #ifdef __TINYC__
 

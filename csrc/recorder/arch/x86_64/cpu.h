@@ -60,6 +60,7 @@
 #define STROBE_ENOSYS 38
 
 #define STROBE_COMPILER_BARRIER() __asm__ volatile("" : : : "memory")
+#define STROBE_PAUSE() __asm__ volatile("rep; nop" : : : "memory")
 
 static inline uint64_t strobe_fetch_add64(uint64_t* target, uint64_t value) {
     __asm__ volatile("lock; xaddq %0, (%1)" : "=r"(value) : "r"(target), "0"(value) : "memory");
