@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from strobe import threads
 from strobe.capture import task_status
+from strobe.errors import StrobeError
 
 _STOPPED_S = 0.5  # before nobody waits for it any more
 _LOOK_S = 0.02
@@ -20,7 +21,8 @@ _leaving: dict[int, threading.Event] = {}  # by process; set when the agent has 
 
 def leave(pid: int, is_stopped: Callable[[], bool], work: Callable[[], None], failed_later: threads.Failed) -> bool:
     """Does the `work` that takes the agent out, and raises what it raises. False where the process is stopped: then the
-    work is done when it goes on, or ends, and `failed_later` gets what it raises."""
+    work is done when it goes on, or ends, and `failed_later` gets what it raises. Raises no_threads where it is stopped
+    and nobody can wait for it."""
     left = threading.Event()
     failed: list[BaseException] = []
     is_later = threading.Event()
@@ -45,7 +47,17 @@ def leave(pid: int, is_stopped: Callable[[], bool], work: Callable[[], None], fa
 
     with _lock:
         _leaving[pid] = left
-    thread = threads.start(f"strobe-leave-{pid}", run, on_failure)
+    try:
+        thread = threads.start(f"strobe-leave-{pid}", run, on_failure)
+    except StrobeError:  # there can be no thread more
+        if not is_stopped():
+            run()  # without one; it is over with it
+            return True
+        with _lock:
+            if _leaving.get(pid) is left:
+                del _leaving[pid]
+        left.set()
+        raise
     stopped_since = None
     while not left.wait(_LOOK_S):
         now = time.monotonic()

@@ -26,6 +26,10 @@ _LAST_LOOKS = 3  # a thread may have seen the agent, and not yet written that it
 _ENDING_S = 2.0  # for the agent's last thread
 _ENDING_POLL_S = 0.002
 FILTER = "seccomp"
+FILTERS = (
+    "the program filters the system calls of all its threads (seccomp), which would end it for those of Strobe's own"
+)
+CALLS = "the program called {name}, which fails where a process has threads, as Strobe's are"
 _NAMES = {_abi.LONE_UNSHARE: "unshare", _abi.LONE_SETNS: "setns", _abi.LONE_FILTER: FILTER}
 _OF_ANY_THREADS = ("net:", "ipc:", "uts:", "pid:", "cgroup:")  # namespaces, as links of /proc/PID/fd name them
 

@@ -55,11 +55,12 @@ def place_of(memory: FileIO, recorder: int) -> tuple[int, int] | None:
     return control, header
 
 
-def switch_off(memory: FileIO, recorder: int) -> None:
+def switch_off(pid: int, recorder: int) -> None:
     """Calls are recorded no more, and returns that are caught only return. Raises as read_view, and OSError."""
-    control, *_ = read_view(memory, _abi.RECORDER_VIEW, recorder)
-    for field, size in (("exit_handler", 8), ("alive", 4)):
-        os.pwrite(memory.fileno(), bytes(size), control + _abi.CONTROL_VIEW_AT[field])
+    with FileIO(f"/proc/{pid}/mem", "r+") as memory:
+        control, *_ = read_view(memory, _abi.RECORDER_VIEW, recorder)
+        for field, size in (("exit_handler", 8), ("alive", 4)):
+            os.pwrite(memory.fileno(), bytes(size), control + _abi.CONTROL_VIEW_AT[field])
 
 
 def written_until(pid: int, memory: FileIO, recorder: int, moment: int, deadline: float) -> int:

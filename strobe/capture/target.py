@@ -31,7 +31,7 @@ from strobe.capture.exit_status import wait_for_end, wait_unless
 from strobe.capture.last_thread import end_with_last_thread
 from strobe.capture.leaving import leave
 from strobe.capture.limits import check_room, check_threads_of_session
-from strobe.capture.lone_calls import FILTER, end_lone_calls, follow_lone_calls
+from strobe.capture.lone_calls import CALLS, FILTER, FILTERS, end_lone_calls, follow_lone_calls
 from strobe.capture.observers import observe
 from strobe.capture.probe_sites import ProbeSites
 from strobe.capture.probes import Plan
@@ -49,10 +49,6 @@ _OUTPUT_END_S = 1.0  # a grandchild may hold the pipe open for ever
 _TERMINATION_S = 1.0
 _WRITTEN_S = 1.0  # for threads that were interrupted in the middle of a record
 _FILTERED = "it filters its system calls (seccomp), and would be killed for those that attaching needs"
-_FILTERS = (
-    "the program filters the system calls of all its threads (seccomp), which would end it for those of Strobe's own"
-)
-_CALLS = "the program called {name}, which fails where a process has threads, as Strobe's are"
 _TOO_SLOW = (frida.ProcessNotRespondingError, frida.TimedOutError)
 _SILENT = (frida.ProcessNotRespondingError, frida.TimedOutError, frida.TransportError, frida.ProtocolError)
 _END = "the wait for the program's end"
@@ -434,11 +430,10 @@ class Target:
                 os.eventfd_write(self._wake, 1)
 
     def _leave_for_call(self, name: str) -> bool:
-        """A call waits that the agent's threads do not bear. Whether the agent leaves: not where the call fails
-        anyway, as the program has other threads itself."""
+        """A call waits that the agent's threads do not bear. Whether it leaves: not where the program's would not."""
         with contextlib.suppress(OSError, StrobeError):
             if name == FILTER or len(self._agent.program_threads(task_ids(self.pid))) == 1:
-                why = _FILTERS if name == FILTER else _CALLS.format(name=name)
+                why = FILTERS if name == FILTER else CALLS.format(name=name)
                 goes_on = name == FILTER and self.setup.form == "native"
                 self._events.on_lone_call(why, goes_on, partial(self._leave_early, why, goes_on))
                 return True
@@ -446,21 +441,27 @@ class Target:
 
     def _leave_early(self, why: str, goes_on: bool) -> None:
         """Its end is waited for all the same. `goes_on`: the recorder does, with the hooks that there are."""
-        self._has_left, self._goes_on, self._observes_on = True, goes_on, why == _FILTERS and not goes_on
+        self._has_left, self._goes_on, self._observes_on = True, goes_on, why == FILTERS and not goes_on
         self._agent.note_left_for(why)
         self._released.set()
         if not goes_on:
             with contextlib.suppress(ProcessLookupError, StrobeError):
                 self._take_out()
-        leave(self.pid, self._is_stopped, self._remove_agent, self._fail("the agent's removal"))
+        try:
+            leave(self.pid, self._is_stopped, self._remove_agent, self._fail("the agent's removal"))
+        except BaseException:
+            self._left.set()  # the call waits no more
+            raise
 
     def _end_recorder(self) -> None:
-        """Of a process in which there is no agent. What is observed stays so, and the handler of faults, as some of the
-        program's state is kept there."""
-        with contextlib.suppress(OSError, StrobeError, struct.error, OverflowError):
-            self._take_out()
-            with FileIO(f"/proc/{self.pid}/mem", "r+") as memory:
-                switch_off(memory, self.setup.recorder)
+        """What is observed stays so, and the handler of faults, as some of the program's state is kept there."""
+        end = partial(switch_off, self.pid, self.setup.recorder)
+        for what, step in (("the end of the recording", end), ("the hooks' removal", self._take_out)):
+            try:
+                step()
+            except (OSError, StrobeError, struct.error, OverflowError) as error:
+                if not (self._is_gone() or self.has_become_another()):
+                    self._events.on_failure(what, error)
 
     def _remove_agent(self) -> None:
         steps: tuple[Callable[[], object], ...] = (
@@ -471,8 +472,8 @@ class Target:
             self._agent.leave_faults,
             self._take_permission_back,
         )
-        _take_each((self._agent.go_on_alone,) if self._goes_on else steps)
         try:
+            _take_each((self._agent.go_on_alone,) if self._goes_on else steps)
             self._end_agent(True)
         finally:
             self._agent.close()

@@ -39,10 +39,13 @@ _UNSEEN_FILTER = (
     "The program filters its system calls (seccomp), and has not set that filter by the C library's functions, where "
     "Strobe would have seen it: it may be ended by SIGSYS for a system call that Strobe makes in it."
 )
-_GOES_ON = (
-    "Strobe's agent has left the program: {why}. What is traced goes on being recorded, and can no longer be changed; "
+_NO_CHANGES = (
+    "What is traced goes on being recorded, and can no longer be changed; "
     "libraries that are loaded from now on are not traced."
 )
+_GOES_ON = f"Strobe's agent has left the program: {{why}}. {_NO_CHANGES}"
+_STAYS = f"Strobe's agent could not leave the program: {{why}}. {_NO_CHANGES}"
+_STAYS_OFF = "Strobe could not leave the program, and calls are no longer recorded: {why}."
 
 
 class Confirmation:
@@ -157,14 +160,15 @@ class Confirmation:
             self.last_ticks = moment
             _core.note_checked(self._segment_path, moment)
 
-    def note_left(self, why: str, is_recorded: bool) -> None:
-        """The agent has left the program; `why`: a clause. `is_recorded`: the recorder goes on."""
+    def note_left(self, why: str, is_recorded: bool, is_gone: bool) -> None:
+        """The agent has left the program, or was to, and is asked for nothing any more; `why`: a clause. `is_recorded`:
+        the recorder goes on."""
         now_ticks = _core.ticks() - self._start_ticks
         if not is_recorded:
-            self._note_off(now_ticks, _LEFT.format(why=why))
+            self._note_off(now_ticks, (_LEFT if is_gone else _STAYS_OFF).format(why=why))
             return
         self._store.add_notes(self._session_id, {"agent_left": now_ticks})
-        self._store.add_warnings(self._session_id, [_GOES_ON.format(why=why)])
+        self._store.add_warnings(self._session_id, [(_GOES_ON if is_gone else _STAYS).format(why=why)])
 
     def _note_off(self, now_ticks: int, why: str = "") -> None:
         self._store.close_spans(self._session_id, None, self.last_ticks)

@@ -392,8 +392,13 @@ class LiveSession(Session):
         with self._lock:
             if not self._stopping and not self._exited.is_set():
                 self.confirm()
-                self._attempt("the agent's removal", leave)
-                self._confirmation.note_left(why, keeps_recording)
+                try:
+                    leave()
+                except Exception as error:
+                    self.on_failure("the agent's removal", error)
+                    self._confirmation.note_left(why, keeps_recording, is_gone=False)
+                else:
+                    self._confirmation.note_left(why, keeps_recording, is_gone=True)
 
     def on_failure(self, what: str, error: BaseException) -> None:
         """As TargetEvents; it becomes a warning of the session, once."""

@@ -8,6 +8,8 @@ import threading
 import pytest
 
 from strobe import threads
+from strobe.capture import leaving
+from strobe.errors import StrobeError, failure
 
 
 @pytest.mark.parametrize("error", [ValueError("a reason"), MemoryError(), SystemExit(3), KeyboardInterrupt()])
@@ -48,3 +50,22 @@ def test_what_goes_well_is_nobodys_business() -> None:
 )
 def test_reasons_are_short(error: BaseException, text: str) -> None:
     assert threads.reason(error) == text
+
+
+def refuse_thread(*_: object, **__: object) -> None:
+    raise failure("no_threads", needed="one more thread")
+
+
+def test_an_agent_leaves_where_there_can_be_no_thread_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "start", refuse_thread)
+    done: list[int] = []
+    assert leaving.leave(1, lambda: False, lambda: done.append(1), refuse_thread)
+    assert done == [1]
+    assert leaving._leaving == {}
+
+
+def test_nobody_waits_for_an_agent_that_cannot_leave(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "start", refuse_thread)
+    with pytest.raises(StrobeError, match="thread"):
+        leaving.leave(1, lambda: True, lambda: None, refuse_thread)
+    assert leaving._leaving == {}

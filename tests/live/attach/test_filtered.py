@@ -7,6 +7,8 @@ import os
 import platform
 import signal
 import subprocess
+import time
+from io import FileIO
 
 import pytest
 from support import processes
@@ -14,8 +16,11 @@ from support.programs import PROGRAMS
 from support.sessions import Build, Launch, outcome, totals, untraced
 from support.wait import wait_until
 
+from strobe import _abi
+from strobe.capture.recorder_state import read_view
+from strobe.capture.target import Target
 from strobe.capture.task_status import task_ids
-from strobe.errors import StrobeError
+from strobe.errors import StrobeError, failure
 from strobe.model import EventFilter, LaunchSpec, TextMatch, TraceRequest, Watch
 from strobe.session import Session, SessionManager
 from strobe.values.reading import ReadTarget
@@ -132,6 +137,54 @@ def test_what_is_traced_of_it_stays_until_the_end(manager: SessionManager, build
         assert process.returncode == 3
     finally:
         processes.end(process)
+
+
+def test_a_recording_ends_though_its_hooks_stay(
+    manager: SessionManager, build_program: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: Target) -> bool:
+        raise failure("agent_unresponsive", pid=1, seconds=1)
+
+    process = subprocess.Popen(
+        [build_program("filters_all", "-O1", "-pthread"), "told"], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout is not None and process.stdout.readline() == "ready\n"
+        spec = LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS))
+        session = manager.launch(spec, TraceRequest(["after"]))
+        filter_calls(process)
+        wait_until(lambda: [found.count for found in totals(session).values()] == [3000], "the calls")
+        monkeypatch.setattr(Target, "_take_out", refuse)
+        session.stop(retain=True)
+        assert any(text.startswith("The hooks' removal has failed: ") for text in session.warnings)
+        recorder = session._target.setup.recorder  # type: ignore[attr-defined]
+        with FileIO(f"/proc/{process.pid}/mem") as memory:
+            control, *_ = read_view(memory, _abi.RECORDER_VIEW, recorder)
+            assert read_view(memory, _abi.CONTROL_VIEW, control)[:2] == (0, 0)  # exit_handler, alive
+        process.send_signal(signal.SIGUSR2)
+        assert process.communicate(timeout=60) == ("right\n", None)
+        assert process.returncode == 3
+    finally:
+        processes.end(process)
+
+
+@pytest.mark.parametrize("what", ["agent_stays", "no_threads"])
+def test_an_agent_that_cannot_leave_has_not_left(
+    launch: Launch, build_program: Build, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    """The call does not wait for it."""
+
+    def refuse(pid: int, *_: object) -> bool:
+        raise failure(what, pid=pid, needed="one more thread")
+
+    monkeypatch.setattr("strobe.capture.target.leave", refuse)
+    begun = time.monotonic()
+    session = launch(build_program("filters_all", "-O1", "-pthread"), "once", patterns=["before", "after"])
+    session.wait(20)
+    assert time.monotonic() - begun < 20
+    said = [text.partition(":")[0] for text in session.warnings if " leave" in text or " left" in text]
+    assert said == ["Strobe's agent could not leave the program"]
+    assert any(text.startswith("The agent's removal has failed: ") for text in session.warnings)
 
 
 def test_a_program_is_left_whose_main_thread_filters_its_calls(manager: SessionManager, build_program: Build) -> None:
