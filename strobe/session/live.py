@@ -585,7 +585,8 @@ class LiveSession(Session):
                 return self._stack_names.shown(block, self._now_ticks())
 
         try:
-            return thread_stacks(self._target.pid, self._libraries.known, self._resolver, shown)
+            recorded = {thread.tid for thread in self.timeline.reading()[0].threads().values()}
+            return thread_stacks(self._target.pid, self._libraries.known, self._resolver, shown, recorded)
         except OSError:  # it has just ended
             return [], 0
 

@@ -160,6 +160,16 @@ def test_where_a_program_runs_for_ever(wire: Wire, build_program: Build, optimiz
     assert waiting["stack"][-1] == f"main spins.c:{line_of('spins.c', '/* joins')}"
 
 
+def test_where_a_thread_is_that_calls_traced_functions_all_the_time(wire: Wire, build_program: Build) -> None:
+    """Mostly it is in the recorder's code."""
+    program = build_program("spins")
+    for _ in range(4):
+        answer = launched(wire, program, "calls", trace=["step"], wait={"until": "exit", "timeoutMs": 700})
+        (main,) = answer["threads"]
+        assert any(frame.startswith(("turn ", "step ", "<in Strobe's own code")) for frame in main["stack"]), main
+        wire.good("debug_stop", sessionId=answer["sessionId"])
+
+
 def test_attached_to_a_program_that_runs_for_ever(wire: Wire, build_program: Build) -> None:
     """Also after a wait for a time in which nothing was recorded. The program runs on where it was."""
     program = build_program("spins", "-g", "-O1", "-pthread")

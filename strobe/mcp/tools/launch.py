@@ -98,7 +98,7 @@ def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
         return answer
     if waited is None:
         session, waited = waiting.waited(session, arguments["wait"], 0, context)
-    answer |= repeated | waiting.answer_of(session, waited)
+    answer |= repeated | waiting.answer_of(session, waited, context)
     probes = () if session.launch_answer is None else session.launch_answer.probes
     answer["nextSteps"] = [
         *_with_heap(arguments, answer),

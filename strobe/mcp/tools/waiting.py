@@ -81,7 +81,7 @@ def check(asked: dict[str, Any] | None, anyway: bool = False) -> Callable[[Sessi
 
 def wait(session: Session, asked: dict[str, Any], after: int, context: Context) -> dict[str, Any]:
     """Waits, and the fields that the answer has because of it. Raises as `waited`."""
-    return answer_of(*waited(session, asked, after, context))
+    return answer_of(*waited(session, asked, after, context), context)
 
 
 def waited(session: Session, asked: dict[str, Any], after: int, context: Context) -> tuple[Session, Waited]:
@@ -145,8 +145,15 @@ def _check_expression(session: Session, match: str) -> None:
     session.check(EventFilter(where=match))
 
 
-def answer_of(session: Session, waited: Waited) -> dict[str, Any]:
-    """What has happened until the wait was over."""
+def answer_of(session: Session, waited: Waited, context: Context) -> dict[str, Any]:
+    """What has happened until the wait was over. Raises session_not_found as `waited`."""
+    try:
+        return _answer_of(session, waited)
+    except SessionStopped:
+        return _answer_of(context.sessions().get(session.id), waited)
+
+
+def _answer_of(session: Session, waited: Waited) -> dict[str, Any]:
     ended: Ending | None = session.ended()
     how = {"stillRunning": True} if ended is None else {**ended_json.of(ended)["ended"]}
     how.pop("crash", None)  # below, and more

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from strobe import _abi, _core
@@ -21,7 +21,9 @@ _COPIED = 1 << 16  # bytes of a stack
 _MOST_THREADS = 200
 _SECONDS = 3.0
 _NO_CALL = 3  # words that /proc has of a thread that is not running, and in no system call
-_MOST_HELD = 8
+_TRIES = 100  # one that calls hooked functions all the time is mostly in the recorder's code, which has no frames
+_MOST_HELD = 300
+_IN_RECORDER = "<in Strobe's own code whenever it was looked at: it calls traced functions all the time>"
 _HELD_MS = 100  # at most: a busy machine may give the one that reads no CPU
 
 
@@ -51,10 +53,11 @@ def thread_stacks(
     modules: Sequence[LoadedModule],
     resolver: SymbolResolver,
     shown: Callable[[Block], tuple[str, ...]],
+    recorded: Collection[int],
 ) -> tuple[list[ThreadStack], int]:
     """Those in whose stacks code of the program's own modules is found, in the order of their ids, and how many there
     was no time to look at. Raises OSError where it has ended. `shown`: a stack as text, a frame for each address, and
-    more for those with inlined calls."""
+    more for those with inlined calls. `recorded`: ids of threads that have called what is traced."""
     own = [one for one in modules if not is_system_runtime(one.path)]
     found: list[ThreadStack] = []
     until = time.monotonic() + _SECONDS
@@ -66,12 +69,19 @@ def thread_stacks(
         try:
             name = (task / "comm").read_text(errors="replace").rstrip("\n")
             copied = _of_waiting(pid, task)
-            if copied is None and held < _MOST_HELD:
+            shown_words = None if copied is None else _own_words(copied, modules, own, resolver)
+            is_running = copied is None
+            for _ in range(_TRIES if copied is None else 0):
+                if held >= _MOST_HELD or shown_words is not None or time.monotonic() > until:
+                    break
                 held += 1
                 copied = _of_running(pid, task)
+                shown_words = None if copied is None else _own_words(copied, modules, own, resolver)
+            if shown_words is None and is_running and int(task.name) in recorded:
+                found.append(ThreadStack(int(task.name), name, True, (_IN_RECORDER,)))
+                continue
         except (OSError, ValueError):  # it has just ended, or may not be read
             continue
-        shown_words = None if copied is None else _own_words(copied, modules, own, resolver)
         if copied is not None and shown_words is not None:
             words, end = shown_words
             stack = (*shown(Block(_abi.EXTRA_STACK, _abi.STACK_WHOLE, 0, 0, words)), *end)

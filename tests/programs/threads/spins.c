@@ -1,4 +1,5 @@
-/* `spins`: the main thread never leaves a loop that calls nothing; `spins beside`: another thread does, and is joined.
+/* `spins`: the main thread never leaves a loop that calls nothing; `spins beside`: another thread does, and is joined;
+ * `spins calls`: the main thread's loop calls a function.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -18,6 +19,17 @@ __attribute__((noinline)) static int look(int number) {
     return steps;
 }
 
+__attribute__((noinline)) static int step(int number) {
+    __asm__ volatile("" : "+r"(number));
+    return number + 1;
+}
+
+__attribute__((noinline)) static int turn(void) {
+    int steps = 0;
+    while (found == 0) steps = step(steps);
+    return steps;
+}
+
 static void* work(void* argument) { return look(1) ? argument : NULL; }
 
 int main(int count, char** arguments) {
@@ -29,5 +41,6 @@ int main(int count, char** arguments) {
         pthread_join(thread, NULL); /* joins */
         return 0;
     }
+    if (count > 1) return turn();
     return look(count) == 0;
 }
