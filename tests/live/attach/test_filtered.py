@@ -107,6 +107,14 @@ def test_scripts_end_while_a_thread_is_about_to_run_one(
     assert totals(session)["meanwhile"].count > 0
 
 
+def test_who_filters_waits_for_what_another_thread_gets_ready(launch: Launch, build_program: Build) -> None:
+    """It makes system calls meanwhile, which a filter for all threads would forbid."""
+    program = build_program("filters_all", "-O1", "-pthread", "-rdynamic")
+    alone = untraced(program, "slow")
+    watch = [Watch(expr="args[0].toInt32() * 2", label="twice")]
+    assert outcome(launch(program, "slow", patterns=["meanwhile"], watch=watch)) == alone
+
+
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the program has code of x86-64")
 def test_a_filter_that_was_set_past_the_c_library_is_told(launch: Launch, build_program: Build) -> None:
     session = launch(build_program("filters_itself"), patterns=["work"])

@@ -18,7 +18,7 @@
 #define CALLS 1000
 #define ALLOW(number) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (number), 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 
-static int arrived, is_filtered, may_filter, may_end, is_busy;
+static int arrived, is_filtered, may_filter, may_end, is_busy, is_slow, is_in_pause, is_early, pauses;
 static volatile sig_atomic_t is_told, is_to_end;
 
 static void on_signal(int number) { *(number == SIGUSR1 ? &is_told : &is_to_end) = 1; }
@@ -57,7 +57,12 @@ static void say(const char* text) {
 }
 
 __attribute__((visibility("default"))) int pthread_setcancelstate(int state, int* before) {
-    if (state == PTHREAD_CANCEL_DISABLE && __atomic_load_n(&is_busy, __ATOMIC_SEQ_CST)) pause_for(100);
+    if (state == PTHREAD_CANCEL_DISABLE && __atomic_load_n(&is_busy, __ATOMIC_SEQ_CST)) {
+        __atomic_store_n(&is_in_pause, 1, __ATOMIC_SEQ_CST);
+        pause_for(is_slow ? 700 : 100);
+        __atomic_fetch_add(&pauses, 1, __ATOMIC_SEQ_CST);
+        __atomic_store_n(&is_in_pause, 0, __ATOMIC_SEQ_CST);
+    }
     if (before != NULL) *before = PTHREAD_CANCEL_ENABLE;
     return 0;
 }
@@ -77,6 +82,13 @@ static int set_filter(unsigned flags) {
     return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program) == 0;
 }
 
+static void set_slow_filter(void) {
+    int before = __atomic_load_n(&pauses, __ATOMIC_SEQ_CST);
+    int is_awaited = __atomic_load_n(&is_in_pause, __ATOMIC_SEQ_CST);
+    if (!set_filter(0)) _exit(5);
+    if (is_awaited && __atomic_load_n(&pauses, __ATOMIC_SEQ_CST) == before) is_early = 1;
+}
+
 static void* work(void* unused) {
     __atomic_fetch_add(&arrived, 1, __ATOMIC_SEQ_CST);
     await(&is_filtered, 1);
@@ -89,7 +101,10 @@ static void* work(void* unused) {
 static void* filter_too(void* unused) {
     __atomic_fetch_add(&arrived, 1, __ATOMIC_SEQ_CST);
     await(&may_filter, 1);
-    set_filter(SECCOMP_FILTER_FLAG_TSYNC); /* fails where the other thread was first */
+    if (is_slow)
+        set_slow_filter();
+    else
+        set_filter(SECCOMP_FILTER_FLAG_TSYNC); /* fails where the other thread was first */
     __atomic_fetch_add(&arrived, 1, __ATOMIC_SEQ_CST);
     await(&may_end, 1);
     return unused;
@@ -104,11 +119,12 @@ static void* call_meanwhile(void* unused) {
 
 int main(int count, char** arguments) {
     const char* how = count > 1 ? arguments[1] : "once";
-    int threads = THREADS + !strcmp(how, "twice");
-    int is_to_be_busy = !strcmp(how, "busy");
+    int threads = THREADS + (!strcmp(how, "twice") || !strcmp(how, "slow"));
+    int is_to_be_busy = !strcmp(how, "busy") || !strcmp(how, "slow");
     int is_asked = !strcmp(how, "told") || !strcmp(how, "own");
     pthread_t thread;
     if (count > 2) return (int)never(count);
+    is_slow = !strcmp(how, "slow");
     signal(SIGUSR1, on_signal);
     signal(SIGUSR2, on_signal);
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
@@ -121,6 +137,12 @@ int main(int count, char** arguments) {
     __atomic_store_n(&is_busy, is_to_be_busy, __ATOMIC_SEQ_CST);
     if (is_to_be_busy) pause_for(150);
     may_filter = 1;
+    if (is_slow) {
+        set_slow_filter();
+        pause_for(1200); /* the other's */
+        say(is_early ? "early\n" : "right\n");
+        _exit(3);
+    }
     if (!strcmp(how, "later") && !set_filter(0)) return 1;
     if (!set_filter(strcmp(how, "own") ? SECCOMP_FILTER_FLAG_TSYNC : 0) && strcmp(how, "twice")) return 1;
     if (is_asked) say("filtered\n");
