@@ -1,7 +1,9 @@
 /* Filters the system calls of all its threads at once (TSYNC), and ends by any but a few. Calls before(), and after()
    in three threads. "twice": two threads filter at once; "later": one that has a filter of its own already. "told":
    prints "ready", filters when it gets SIGUSR1, prints "filtered", and ends at SIGUSR2; "own": likewise, for its first
-   thread alone. Prints "right" and ends with 3. */
+   thread alone. "busy": one more thread calls meanwhile() from right before the filter on, and what Strobe calls before
+   it runs a script takes its time; "slow": likewise, and two threads filter their own calls meanwhile: "early" is
+   printed where one goes on before it is over. Prints "right" and ends with 3. */
 #define _GNU_SOURCE
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -60,8 +62,8 @@ __attribute__((visibility("default"))) int pthread_setcancelstate(int state, int
     if (state == PTHREAD_CANCEL_DISABLE && __atomic_load_n(&is_busy, __ATOMIC_SEQ_CST)) {
         __atomic_store_n(&is_in_pause, 1, __ATOMIC_SEQ_CST);
         pause_for(is_slow ? 700 : 100);
-        __atomic_fetch_add(&pauses, 1, __ATOMIC_SEQ_CST);
         __atomic_store_n(&is_in_pause, 0, __ATOMIC_SEQ_CST);
+        __atomic_fetch_add(&pauses, 1, __ATOMIC_SEQ_CST);
     }
     if (before != NULL) *before = PTHREAD_CANCEL_ENABLE;
     return 0;
