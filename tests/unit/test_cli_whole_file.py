@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
 from collections.abc import Iterator
@@ -15,13 +16,13 @@ NOBODY = 65534
 as_root = pytest.mark.skipif(os.getuid() != 0, reason="only root can give a file away")
 
 
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    """One of a user who is not root: root may write everything."""
+@contextlib.contextmanager
+def as_another_user() -> Iterator[Path]:
+    """A folder of one who is not root, who may write everything. Within a test alone: the runner's files are root's."""
     with tempfile.TemporaryDirectory() as made:  # the tests' own one is within folders of root alone
-        user = NOBODY if os.getuid() == 0 else os.getuid()
-        os.chown(made, user, -1)
         before = os.geteuid()
+        user = before or NOBODY
+        os.chown(made, user, -1)
         os.seteuid(user)
         try:
             yield Path(made)
@@ -34,13 +35,14 @@ def write(path: Path, text: str = "new") -> None:
         file.write(text)
 
 
-def test_a_file_that_may_not_be_written_is_not_replaced(folder: Path) -> None:
-    file = folder / "kept"
-    file.write_text("old")
-    file.chmod(0o444)
-    with pytest.raises(PermissionError):
-        write(file)
-    assert (file.read_text(), list(folder.iterdir())) == ("old", [file])
+def test_a_file_that_may_not_be_written_is_not_replaced() -> None:
+    with as_another_user() as folder:
+        file = folder / "kept"
+        file.write_text("old")
+        file.chmod(0o444)
+        with pytest.raises(PermissionError):
+            write(file)
+        assert (file.read_text(), list(folder.iterdir())) == ("old", [file])
 
 
 @as_root
