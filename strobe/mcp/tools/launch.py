@@ -74,15 +74,12 @@ _PARAMETERS = Record(
 def run(arguments: dict[str, Any], context: Context) -> dict[str, Any]:
     """The session: `sessionId`, `pid`, what is recorded, and with `wait` what happened. Raises as
     SessionManager.launch."""
-    session, waited, repeated = (
-        _repeated(arguments, context)
-        if "repeat" in arguments
-        else (
-            _launched(arguments, context),
-            None,
-            {},
-        )
-    )
+    waited: Waited | None = None
+    repeated: dict[str, Any] = {}
+    if "repeat" in arguments:
+        session, waited, repeated = _repeated(arguments, context)
+    else:
+        session = _launched(arguments, context)
     applied = session.pending_patterns_applied
     answer: dict[str, Any] = {"sessionId": session.id, "pid": session.pid}
     if applied:

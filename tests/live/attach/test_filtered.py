@@ -3,12 +3,15 @@ Strobe's agent leaves before a filter for all threads, its own included, comes i
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import signal
 import subprocess
 import time
+from collections.abc import Iterator
 from io import FileIO
+from pathlib import Path
 
 import pytest
 from support import processes
@@ -123,10 +126,11 @@ def test_a_filter_that_was_set_past_the_c_library_is_told(launch: Launch, build_
     assert outcome(session).stdout == "ready\n"
 
 
-def test_what_is_traced_of_it_stays_until_the_end(manager: SessionManager, build_program: Build) -> None:
-    process = subprocess.Popen(
-        [build_program("filters_all", "-O1", "-pthread"), "told"], stdout=subprocess.PIPE, text=True
-    )
+@contextlib.contextmanager
+def filtered_when_told(manager: SessionManager, program: Path, how: str) -> Iterator[tuple[Session, set[int]]]:
+    """The program, attached to, once it has filtered its calls and `after` has been called; and its threads before
+    that. In the end it must be right."""
+    process = subprocess.Popen([program, how], stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None and process.stdout.readline() == "ready\n"
         spec = LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS))
@@ -134,11 +138,7 @@ def test_what_is_traced_of_it_stays_until_the_end(manager: SessionManager, build
         before = task_ids(process.pid)
         filter_calls(process)
         wait_until(lambda: [found.count for found in totals(session).values()] == [3000], "the calls")
-        with pytest.raises(StrobeError, match=r"Strobe's agent has left process \d+: the program filters"):
-            session.trace(TraceRequest(add=["before"]))
-        assert len(task_ids(process.pid)) == 4 < len(before)
-        assert session.reader.read([ReadTarget("is_filtered")])[0].error is None
-        session.stop()
+        yield session, before
         assert process.poll() is None
         process.send_signal(signal.SIGUSR2)
         assert process.communicate(timeout=60) == ("right\n", None)
@@ -147,33 +147,30 @@ def test_what_is_traced_of_it_stays_until_the_end(manager: SessionManager, build
         processes.end(process)
 
 
+def test_what_is_traced_of_it_stays_until_the_end(manager: SessionManager, build_program: Build) -> None:
+    program = build_program("filters_all", "-O1", "-pthread")
+    with filtered_when_told(manager, program, "told") as (session, before):
+        with pytest.raises(StrobeError, match=r"Strobe's agent has left process \d+: the program filters"):
+            session.trace(TraceRequest(add=["before"]))
+        assert len(task_ids(session.pid)) == 4 < len(before)
+        assert session.reader.read([ReadTarget("is_filtered")])[0].error is None
+        session.stop()
+
+
 def test_a_recording_ends_though_its_hooks_stay(
     manager: SessionManager, build_program: Build, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(_: Target) -> bool:
         raise failure("agent_unresponsive", pid=1, seconds=1)
 
-    process = subprocess.Popen(
-        [build_program("filters_all", "-O1", "-pthread"), "told"], stdout=subprocess.PIPE, text=True
-    )
-    try:
-        assert process.stdout is not None and process.stdout.readline() == "ready\n"
-        spec = LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS))
-        session = manager.launch(spec, TraceRequest(["after"]))
-        filter_calls(process)
-        wait_until(lambda: [found.count for found in totals(session).values()] == [3000], "the calls")
+    with filtered_when_told(manager, build_program("filters_all", "-O1", "-pthread"), "told") as (session, _):
+        pid, recorder = session.pid, session._target.setup.recorder  # type: ignore[attr-defined]
         monkeypatch.setattr(Target, "_take_out", refuse)
         session.stop(retain=True)
         assert any(text.startswith("The hooks' removal has failed: ") for text in session.warnings)
-        recorder = session._target.setup.recorder  # type: ignore[attr-defined]
-        with FileIO(f"/proc/{process.pid}/mem") as memory:
+        with FileIO(f"/proc/{pid}/mem") as memory:
             control, *_ = read_view(memory, _abi.RECORDER_VIEW, recorder)
             assert read_view(memory, _abi.CONTROL_VIEW, control)[:2] == (0, 0)  # exit_handler, alive
-        process.send_signal(signal.SIGUSR2)
-        assert process.communicate(timeout=60) == ("right\n", None)
-        assert process.returncode == 3
-    finally:
-        processes.end(process)
 
 
 @pytest.mark.parametrize("what", ["agent_stays", "no_threads"])
@@ -197,22 +194,10 @@ def test_an_agent_that_cannot_leave_has_not_left(
 
 def test_a_program_is_left_whose_main_thread_filters_its_calls(manager: SessionManager, build_program: Build) -> None:
     """Frida would have that thread unmap what had loaded the agent."""
-    process = subprocess.Popen(
-        [build_program("filters_all", "-O1", "-pthread"), "own"], stdout=subprocess.PIPE, text=True
-    )
-    try:
-        assert process.stdout is not None and process.stdout.readline() == "ready\n"
-        spec = LaunchSpec("", pid=process.pid, project_root=str(PROGRAMS))
-        session = manager.launch(spec, TraceRequest(["after"]))
-        filter_calls(process)
-        wait_until(lambda: [found.count for found in totals(session).values()] == [3000], "the calls")
+    with filtered_when_told(manager, build_program("filters_all", "-O1", "-pthread"), "own") as (session, _):
+        pid = session.pid
         session.stop()
-        assert len(task_ids(process.pid)) == 4
-        process.send_signal(signal.SIGUSR2)
-        assert process.communicate(timeout=60) == ("right\n", None)
-        assert process.returncode == 3
-    finally:
-        processes.end(process)
+        assert len(task_ids(pid)) == 4
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the program writes code of x86-64")
